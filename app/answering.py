@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from app import bounded, layout_work, searches, session_hardware, walks
+from app import bounded, layout_work, quote_work, searches, session_hardware, walks
 from app.goal_keywords import keywords_of
 from app.search_worker import Searched, counted
 from perfmodel.api.compare import compare
@@ -29,7 +29,7 @@ from perfmodel.planning.caveats import harder
 from perfmodel.prediction import Prediction, predict
 from perfmodel.prediction.collective import Collective, algorithms, collective
 from perfmodel.prediction.learning_rates import LearningRates
-from perfmodel.quote import Checked, Quote, check_quote
+from perfmodel.quote import Checked, Quote
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
@@ -84,7 +84,11 @@ class Answering:
 
     def check_quote(self, quote: Quote, calibration: str | None) -> list[Checked]:
         """Return the claims of a quote with their verdicts, by a file of one's own calibration."""
-        return check_quote(quote, self.catalogue, "the quote", calibration)
+        work = quote_work.work(quote, self.catalogue, calibration)
+        if work.is_quick:
+            return work.call(*work.arguments)  # type: ignore[no-any-return]
+        answer: list[Checked] = bounded.answer((repr(quote), *session_hardware.own_texts()), work)
+        return answer
 
     def layouts(self, **options: Any) -> Layouts:
         """Return layouts of a transformer, as ``perfmodel.layouts`` does; quick ones are not kept."""
@@ -168,7 +172,8 @@ class _AnsweringByService(Answering):
             return self._client.sensitivity(scenario, conditions)
 
     def check_quote(self, quote: Quote, calibration: str | None) -> list[Checked]:
-        return self._client.check_quote(quote, calibration=calibration)
+        with st.spinner("Checking every claim ..."):
+            return self._client.check_quote(quote, calibration=calibration)
 
     def layouts(self, **options: Any) -> Layouts:
         return self._client.layouts(**options)

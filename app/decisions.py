@@ -11,6 +11,7 @@ from perfmodel.comparison import Comparison
 from perfmodel.prediction import Prediction
 from perfmodel.prediction.result import Ratio, sureness
 from perfmodel.quote import Checked
+from perfmodel.quote.listing import worst_first
 from perfmodel.quote.sentence import needs_reached, open_clause, reached_words
 from perfmodel.quote.verdict import percent
 from perfmodel.quote.words import shown, software_words
@@ -195,20 +196,9 @@ def ratio_words(ratio: Ratio) -> str:
     return f"{times} ({ratio.low_80:.3g} to {ratio.high_80:.3g}), {sureness(ratio.sure)}"
 
 
-def worst_of(claims: Sequence[Checked]) -> int:
-    """Return the index of the claim with the worst verdict, and of equal ones the least likely."""
-    ranks = list(ADVICE)
-
-    def rank(index: int) -> tuple[int, float]:
-        claim = claims[index]
-        return ranks.index(claim.verdict), 1.0 if claim.probability is None else claim.probability
-
-    return min(range(len(claims)), key=rank)
-
-
 def of_quote(claims: Sequence[Checked]) -> str:
     """Say what to make of a quote by its worst claim: what to do, what to expect, and what physics allows."""
-    index = worst_of(claims)
+    index = worst_first(claims)[0]
     worst, count = claims[index], len(claims)
 
     def words(value: float) -> str:

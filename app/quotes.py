@@ -15,6 +15,8 @@ from perfmodel.workloads import names as workload_names
 from perfmodel.workloads import understood
 
 QUANTITIES = (*SYNONYMS, *KINDS)
+MOST = 500
+"""Claims of a file: what their check takes, some seconds, is over before somebody gives up."""
 EXTRA = ("per", "epochs", "tokens", "price", "from-gpus", "size", "format")
 """Keys of a claim that a page asks for -> only where they go with its quantity."""
 
@@ -71,6 +73,11 @@ def handed_over(content: bytes, name: str) -> Quote:
     path.write_bytes(content)
     try:
         quote = read_quote(path)[0]
+        if len(quote.claims) > MOST:
+            raise InputError(
+                f"{path}: {len(quote.claims):,} claims; this page takes up to {MOST}, "
+                "and perfmodel check-quote takes more"
+            )
         for table in (quote.scenario, *(claim.scenario for claim in quote.claims)):
             _without_files(table)
         return quote

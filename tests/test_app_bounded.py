@@ -22,6 +22,7 @@ FOR_HIRE = {"instance": "p3.16xlarge", "epochs": "1", "max-gpus": "8"}
 PAGES = {
     "plan": (FOR_HIRE, "search"),
     "sensitivity": ({"gpus": "8", "workload": "alexnet"}, "sensitivity"),
+    "quote": ({"workload": "llama-3-8b", "gpus": "65536", "quantity": "mfu", "value": "40%"}, "check"),
 }
 """A page whose work has a process of its own -> a question, and what the work is called."""
 SLEEP = "import time; time.sleep(600)"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app import quotes
+from app import quote_work, quotes
 from perfmodel.api.calibrate import calibrate
 from perfmodel.prediction import predict
 from perfmodel.specs.scenario import Scenario
@@ -68,8 +68,10 @@ def test_a_plan_takes_a_calibration_of_ones_own(mine, invoke, monkeypatch):
     assert any("--calibration mine.json" in text for text in started if text.startswith("perfmodel predict"))
 
 
-def test_a_quote_is_checked_with_a_calibration_of_ones_own(mine, invoke, tmp_path, monkeypatch):
+@pytest.mark.parametrize("few", [20, 0], ids=["here", "by a process"])
+def test_a_quote_is_checked_with_a_calibration_of_ones_own(mine, invoke, tmp_path, monkeypatch, few):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(quote_work, "FEW_CLAIMS", few)
     machine = {name.replace("_", "-"): value for name, value in JOB.items()}
     asked = {**machine, "gpus": "8", "local-batch-size": "64"}
     query = asked | {"quantity": "images_per_second", "value": "2000"}

@@ -17,6 +17,7 @@ from perfmodel.planning.report import report
 from perfmodel.planning.verdict import share_words
 from perfmodel.prediction import predict
 from perfmodel.quote import check_quote, read_quote
+from perfmodel.quote.listing import worst_first
 from perfmodel.specs.scenario import Scenario
 from tests.test_app import opened, words
 
@@ -225,7 +226,7 @@ def test_what_does_not_fit_says_what_would_and_draws_no_throughput_large():
 
 def test_the_worst_claim_is_the_least_likely_of_the_worst_verdict_and_is_named():
     checked = check_quote(read_quote("horovod-512-gpus")[0])
-    index = decisions.worst_of(checked)
+    index = worst_first(checked)[0]
     alike = [claim.probability for claim in checked if claim.verdict == checked[index].verdict]
     assert checked[index].probability == min(alike)
     assert f"(claim {index + 1}, the worst of {len(checked)})" in decisions.of_quote(checked)

@@ -1,7 +1,8 @@
 """Check a quote: a vendor's claims against physics, the model and measured runs."""
 
 import math
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -14,7 +15,7 @@ from app.plain import plain
 from app.state import newest
 from perfmodel.quote import Checked, Quote, example_names, read_quote
 from perfmodel.quote.answer import QuoteAnswer
-from perfmodel.quote.listing import measured_words
+from perfmodel.quote.listing import claimed, measured_words, worst_first
 from perfmodel.quote.sentence import open_clause, reached_words
 from perfmodel.quote.verdict import percent
 from perfmodel.units import plural
@@ -22,9 +23,13 @@ from perfmodel.units import plural
 FILLED = "fill in"
 DOWNLOADED = "quote.toml"
 MODEL, LIMIT = "the model", "physics allows"
+TALL = 320
+# The table of all claims [px], which scrolls.
 FILE = "quote-file"
 # The uploaded quote, in the session.
 STATED = "It states its job and its claims, so there is nothing to fill in."
+DRAWN = 10
+# Claims drawn; of more, the worst.
 WIDE = 8
 # Times the least of what is drawn, from which equal steps are equal factors.
 USUAL = "images_per_second"
@@ -176,6 +181,58 @@ def picture(claim: Checked, index: int) -> None:
     charts.draw(figure, f"claim-{index}", f"{claim.verdict}: {value}", height=160 + 28 * len(rows))
 
 
+def in_full(claim: Checked, index: int) -> None:
+    """Say everything of a claim, and draw it."""
+    said = plain(claim.text or quotes.text(claim, claim.value))
+    st.markdown(f"**{index + 1}. {claim.verdict.upper()}**: {said}")
+    sure = "" if claim.probability is None else f", {percent(claim.probability)} likely to be reached"
+    st.markdown(f"{claim.judgement.capitalize()}{sure}. For a mail:")
+    st.code(claim.sentence, language=None, wrap_lines=True)
+    picture(claim, index)
+    st.caption(plain(f"{claim.scenario}. {' '.join(claim.reading.split())}"))
+    lines = [*claim.arithmetic, *(f"measured: {measured_words(one)}" for one in claim.measured)]
+    if claim.reached_by is not None:
+        lines.append(f"reached: {reached_words(claim)}; {open_clause(claim)}")
+    st.markdown("\n".join(f"* {plain(line)}" for line in lines))
+
+
+def drawn(checked: Sequence[Checked]) -> list[int]:
+    """Return the indices of the claims to draw: all of a few, else the worst below a table of all."""
+    if len(checked) <= DRAWN:
+        return list(range(len(checked)))
+    order = worst_first(checked)
+    st.caption(
+        f"The {DRAWN} worst of {len(checked)} claims are drawn; the table has all, the worst first, and the "
+        "downloads in the quote's order. Click a row to draw its claim too"
+    )
+    event = st.dataframe(
+        [row(checked[index], index) for index in order],
+        hide_index=True,
+        height=TALL,
+        on_select="rerun",
+        selection_mode="single-row",
+        key="claims",
+        column_config={"likely": st.column_config.NumberColumn(format="percent")},
+    )
+    picked = [order[each] for each in event.selection.get("rows", []) if each < len(order)]
+    return list(dict.fromkeys([*picked, *order[:DRAWN]]))
+
+
+def row(claim: Checked, index: int) -> dict[str, Any]:
+    """Return a claim as a table people read has it."""
+    return {
+        "claim": index + 1,
+        "verdict": claim.verdict,
+        "judgement": claim.judgement,
+        "likely": claim.probability,
+        "claimed": claimed(claim),
+        "limit": quotes.text(claim, claim.limit),
+        "expected": "" if claim.expected is None else quotes.text(claim, claim.expected),
+        "in words": claim.text,
+        "the job": claim.scenario,
+    }
+
+
 def page(asked: Asked) -> None:
     """Draw the answer."""
     with mistakes_shown():
@@ -189,20 +246,8 @@ def page(asked: Asked) -> None:
         st.caption("Describe the job beside the page, and what is claimed of it in the fields above.")
     if quote.note:
         st.caption(plain(quote.note))
-    for index, claim in enumerate(checked):
-        st.markdown(
-            f"**{index + 1}. {claim.verdict.upper()}**: "
-            + plain(claim.text or quotes.text(claim, claim.value))
-        )
-        sure = "" if claim.probability is None else f", {percent(claim.probability)} likely to be reached"
-        st.markdown(f"{claim.judgement.capitalize()}{sure}. For a mail:")
-        st.code(claim.sentence, language=None, wrap_lines=True)
-        picture(claim, index)
-        st.caption(plain(f"{claim.scenario}. {' '.join(claim.reading.split())}"))
-        lines = [*claim.arithmetic, *(f"measured: {measured_words(one)}" for one in claim.measured)]
-        if claim.reached_by is not None:
-            lines.append(f"reached: {reached_words(claim)}; {open_clause(claim)}")
-        st.markdown("\n".join(f"* {plain(line)}" for line in lines))
+    for index in drawn(checked):
+        in_full(checked[index], index)
     rows = [
         {
             "verdict": c.verdict,
@@ -218,9 +263,8 @@ def page(asked: Asked) -> None:
     with st.container(horizontal=True):
         command = f"check-quote {file_words([given.file])}"
         ways_out(command, {}, _python(given.file))
-        answer = QuoteAnswer.of(quote, checked)
         report = report_pages.of_quote(quote, checked, shell_command(command, {}))
-        downloads("quote", rows, answer, report)
+        downloads("quote", rows, lambda: QuoteAnswer.of(quote, checked), report)
         if given.is_filled_in:
             text = quotes.as_toml(quote)
             st.download_button(

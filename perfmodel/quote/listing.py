@@ -12,6 +12,25 @@ from perfmodel.quote.words import shown, shown_range, software_words
 from perfmodel.specs.provenance import Source
 from perfmodel.units import plural
 
+WORST_FIRST = ("impossible", "oversized", "optimistic", "plausible", "possible", "pessimistic")
+"""Verdicts, by what a buyer should mind most."""
+
+
+def worst_first(checked: Sequence[Checked]) -> list[int]:
+    """Return the indices of claims by their verdicts, of one verdict the least likely first.
+
+    Of equally likely ones, as all that are impossible are, that is the nearest to the limit or the farthest
+    beyond.
+    """
+
+    def rank(index: int) -> tuple[int, float, float]:
+        claim = checked[index]
+        likely = 1.0 if claim.probability is None else claim.probability
+        reached = claim.value / claim.limit if claim.higher_is_better else claim.limit / claim.value
+        return WORST_FIRST.index(claim.verdict), likely, -reached
+
+    return sorted(range(len(checked)), key=rank)
+
 
 def value_words(claim: Checked, value: float) -> str:
     """Return a value of a claim's quantity as people write it."""
@@ -37,8 +56,7 @@ def verdict_words(claim: Checked) -> str:
 
 def counted(checked: Sequence[Checked]) -> str:
     """Return how many claims there are of each verdict."""
-    words = ("impossible", "oversized", "optimistic", "plausible", "possible", "pessimistic")
-    counts = {word: sum(claim.verdict == word for claim in checked) for word in words}
+    counts = {word: sum(claim.verdict == word for claim in checked) for word in WORST_FIRST}
     whole = f"{len(checked)} {plural('claim', len(checked))}"
     return f"{whole}: " + ", ".join(f"{count} {word}" for word, count in counts.items() if count)
 

@@ -14,9 +14,12 @@ from perfmodel.quote.listing import (
     lines_of,
     value_words,
     verdict_words,
+    worst_first,
 )
 from perfmodel.reports.page import Listing, Page, Span, Spans
 
+DRAWN = 20
+"""Claims that are drawn and said in sentences on top; of more, the worst."""
 FAR = 5.0
 """Times the limit that a claim may be before the axis counts in factors."""
 
@@ -45,11 +48,15 @@ def page_of_quote(quote: Quote, checked: Sequence[Checked], command: str | None)
         lines = lines_of(claim, quote.sources)
         facts = [(label, bare) for label, text in lines if (bare := _without_addresses(text))]
         tables.append(Listing(f"{index}. {claimed(claim)}: {claim.verdict}", ("", ""), facts, texts=2))
+    worst = checked
+    if len(checked) > DRAWN:
+        worst = [checked[index] for index in worst_first(checked)[:DRAWN]]
+    more = _of_all(worst, checked)
     taken = dict.fromkeys(key for claim in checked if (key := claim.source) is not None)
     return Page(
         question=f"Can it be true: {_without_addresses(quote.title)}?",
-        answer=[f"{counted(checked)}.", *(_without_addresses(claim.sentence) for claim in checked)],
-        charts=[_against_limits(checked)],
+        answer=[f"{counted(checked)}.{more}", *(_without_addresses(claim.sentence) for claim in worst)],
+        charts=[_against_limits(worst, more)],
         tables=tables,
         assumptions=[defaults_taken(checked)],
         notes=[note] if (note := _without_addresses(quote.note)) else [],
@@ -66,7 +73,14 @@ def _without_addresses(text: str) -> str:
     return " ".join(re.sub(r"https?://[^\s<>()\"']+", "", text).split())
 
 
-def _against_limits(checked: Sequence[Checked]) -> Spans:
+def _of_all(worst: Sequence[Checked], checked: Sequence[Checked]) -> str:
+    """Say that not all claims are there, where they are not."""
+    if len(worst) == len(checked):
+        return ""
+    return f" Here are the {len(worst)} worst of {len(checked)} claims; the tables below have all."
+
+
+def _against_limits(checked: Sequence[Checked], more: str) -> Spans:
     spans = []
     for claim in checked:
         low, high = _share(claim, claim.low_80), _share(claim, claim.high_80)
@@ -79,7 +93,7 @@ def _against_limits(checked: Sequence[Checked]) -> Spans:
     steps = "; equal steps are equal factors" if far else ", from 0"
     caption = (
         f"Shares of what physics allows{steps}: the line at 1 is that limit, the red mark (a diamond in "
-        "text) what is claimed, the point and its bar what the model expects with 80 % confidence."
+        f"text) what is claimed, the point and its bar what the model expects with 80 % confidence.{more}"
     )
     return Spans("Claims against physics and model", spans, caption, line=1.0, logarithmic=far)
 

@@ -1,0 +1,142 @@
+"""The page of a quote of many claims: checked in a process of its own, and the worst drawn."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app import bounded, quote_work, quotes
+from perfmodel.quote import Claim, Quote, check_quote, example_names, read_quote
+from perfmodel.quote.listing import worst_first
+from perfmodel.reports.quoted import DRAWN, page_of_quote
+from perfmodel.resources import folder
+from perfmodel.specs.store import Catalogue
+from tests.test_app import errors, opened, sound, words
+
+CATALOGUE = Catalogue.built_in()
+MANY = 40
+LLAMA = {"workload": "llama-3-8b", "node": "dgx-h100"}
+
+
+def a_quote(claims: int, **scenario: Any) -> Quote:
+    """Claims each of which is better than the one before, up to an impossible one."""
+    each = tuple(
+        Claim(quantity="mfu", value=0.2 + 2 * index / claims, text=f"number {index + 1}")
+        for index in range(claims)
+    )
+    return Quote(title="Many", scenario={"gpus": 65536} | scenario, claims=each)
+
+
+def handed_over(quote: Quote) -> AppTest:
+    test = opened("quote")
+    test.file_uploader(key="quote-file").set_value(
+        ("many.toml", quotes.as_toml(quote).encode(), "application/toml")
+    )
+    return sound(test.run())
+
+
+@pytest.fixture
+def started(monkeypatch) -> list[Any]:
+    """Processes of work, with no answer kept from before."""
+    processes: list[Any] = []
+    start = subprocess.Popen
+
+    def noted(*given: Any, **more: Any) -> Any:
+        processes.append(start(*given, **more))
+        return processes[-1]
+
+    monkeypatch.setattr(bounded.subprocess, "Popen", noted)
+    monkeypatch.setattr(bounded, "_answers", type(bounded._answers)())
+    return processes
+
+
+def is_quick(quote: Quote) -> bool:
+    return quote_work.work(quote, CATALOGUE, None).is_quick
+
+
+def test_a_process_checks_many_claims_once_and_the_worst_are_drawn(started):
+    quote = a_quote(MANY)
+    test = handed_over(quote)
+    assert len(started) == 1
+    checked = check_quote(quote)
+    order = worst_first(checked)
+    assert checked[order[0]].verdict == "impossible"
+    assert checked[order[0]].value == max(claim.value for claim in checked)
+    assert f"The 10 worst of {MANY} claims are drawn" in words(test)
+    assert f"(claim {order[0] + 1}, the worst of {MANY})" in words(test)
+    assert [code.value for code in test.code if code.value.startswith("The quote claims")] == [
+        checked[index].sentence for index in order[:10]
+    ]
+    (table,) = test.dataframe
+    assert list(table.value["claim"]) == [index + 1 for index in order]
+    assert list(table.value["verdict"]) == [checked[index].verdict for index in order]
+    sound(test.run())
+    assert len(started) == 1
+
+
+def test_few_claims_are_checked_here_and_all_are_drawn(started):
+    test = handed_over(a_quote(10))
+    assert not started
+    assert not test.dataframe
+    assert len([code for code in test.code if code.value.startswith("The quote claims")]) == 10
+
+
+@pytest.mark.parametrize(
+    ("quote", "quick"),
+    [
+        (a_quote(quote_work.FEW_CLAIMS), True),
+        (a_quote(quote_work.FEW_CLAIMS + 1, gpus=8), False),
+        (a_quote(10, **LLAMA, gpus=2048), True),  # one job, which is searched once
+        (a_quote(1, **LLAMA), False),
+        (a_quote(1, workload="no-such-network"), True),  # refused at once
+    ],
+)
+def test_what_is_handed_to_a_process_goes_by_claims_and_by_accelerators_searched(quote, quick):
+    assert is_quick(quote) == quick
+
+
+@pytest.mark.parametrize("name", example_names())
+def test_public_quotes_are_checked_at_once(name):
+    assert is_quick(read_quote(name)[0])
+
+
+def test_what_is_wrong_with_a_claim_comes_back_from_the_process(started):
+    quote = a_quote(30)
+    wrong = Claim(quantity="sequences_per_second", value=100.0)
+    test = handed_over(quote.model_copy(update={"claims": (*quote.claims, wrong)}))
+    assert "claim 31: " in errors(test)
+    assert "is no sequence" in errors(test)
+    assert not test.dataframe
+    assert len(started) == 1
+
+
+def test_hardware_of_ones_own_goes_along_to_the_process(tmp_path):
+    template = folder("docs") / "templates" / "accelerator.toml"
+    (tmp_path / "example-gpu.toml").write_text(template.read_text("utf-8"), "utf-8")
+    work = quote_work.work(a_quote(1, accelerator="example-gpu", gpus=8), Catalogue([tmp_path]), None)
+    given, size = bounded.by_a_process(work, lambda text: None)
+    assert given == work.call(*work.arguments)
+    assert "example-gpu" in given[0].scenario
+    assert size * quotes.MOST < bounded.MOST_KEPT
+
+
+def test_a_file_of_more_claims_than_a_page_takes_is_refused(started):
+    test = handed_over(a_quote(quotes.MOST + 1))
+    assert errors(test).startswith("many.toml: 501 claims; this page takes up to 500")
+    assert not started
+
+
+def test_the_page_to_hand_on_draws_the_worst_and_lists_all():
+    quote = a_quote(30)
+    checked = check_quote(quote)
+    page = page_of_quote(quote, checked, None)
+    assert len(page.charts[0].spans) == DRAWN
+    assert "the 20 worst of 30 claims; the tables below have all" in page.charts[0].caption
+    assert len(page.answer) == 1 + DRAWN
+    assert len(page.tables[0].rows) == 30
+    few = page_of_quote(quote, checked[:3], None)
+    assert len(few.charts[0].spans) == 3
+    assert "worst" not in few.charts[0].caption
