@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from app import session_hardware, state
-from app.options import options
+from app.options import options, scenario
 from app.uploads import Seen
 from perfmodel.errors import InputError
-from perfmodel.traces.traced_job import accelerators_called
+from perfmodel.traces.traced_job import accelerators_called, run_as
 
 CONFIRMED = ("workload", "accelerator", "precision", "local-batch-size")
 """Options that say what was traced; a default for one of them would be a guess."""
@@ -42,12 +42,13 @@ def take_from_files(seen: Seen, files: tuple[str, ...], picked: Mapping[str, Any
 
     Raises
     ------
-    InputError : another accelerator stands beside the page than in the files
+    InputError : another accelerator, precision or batch stands beside the page than the files tell
     """
     device, session = device_of(seen), st.session_state
+    read = {name.replace("_", "-"): value for name, value in run_as(seen.traces, scenario(picked)).items()}
     if session.get("taken-from") != files:
         session["taken-from"] = files
-        changes: dict[str, Any] = {}
+        changes: dict[str, Any] = dict(read)
         if device.family and "node" not in picked and "accelerator" not in picked:
             changes["accelerator"] = device.family[0]
         if device.ranks and picked.get("gpus") != device.ranks:

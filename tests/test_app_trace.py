@@ -58,3 +58,69 @@ def test_another_accelerator_than_the_files_is_refused():
     test = handed_over(called("NVIDIA A100-SXM4-40GB"), accelerator="v100-sxm2-16gb", gpus="1")
     assert "which is not v100-sxm2-16gb: choose a100-sxm4-40gb" in errors(test)
     assert not [each for each in test.button if "Calibrate" in each.label]
+
+
+PICTURES = {"Input Dims": [[32, 3, 224, 224], [64, 3, 7, 7], []]}
+"""Of a first convolution, as a profiler that records shapes notes them."""
+
+
+def of_products(kernel: str = "volta_sgemm_64x64_nt", **shapes):
+    """A trace of four steps of one kernel and, with shapes, of the operator that launched it."""
+    events = [
+        {"ph": "X", "cat": category, "name": name, "ts": 1e6 * i, "dur": long, "pid": process, "args": args}
+        for i in range(4)
+        for category, name, long, process, args in (
+            ("user_annotation", f"ProfilerStep#{i}", 1e5, 1, {}),
+            ("cpu_op", "aten::conv2d", 10, 1, shapes),
+            ("kernel", kernel, 9e4, 0, {"device": 0}),
+        )
+    ]
+    device = {"id": 0, "name": "Tesla V100-SXM2-16GB"}
+    text = json.dumps({"deviceProperties": [device], "traceEvents": events})
+    return ("own.json", text.encode(), "application/json")
+
+
+def test_precision_and_batch_of_the_file_stand_in_sidebar_and_address():
+    test = handed_over(of_products(**PICTURES), workload="resnet50")
+    assert test.query_params["precision"] == "fp32"
+    assert test.query_params["local-batch-size"] == "32"
+    assert "taken as resnet50 in fp32 on v100-sxm2-16gb, a batch of 32 on each GPU" in words(test)
+    assert not button(test, "Calibrate on this trace").disabled
+
+
+@pytest.mark.parametrize(
+    ("asked", "right"),
+    [
+        (
+            {"precision": "amp", "local-batch-size": "32"},
+            "own.json: its matrix products are in fp32, which is not “Precision” amp; expected",
+        ),
+        (
+            {"precision": "fp32", "local-batch-size": "64"},
+            "own.json: each pass has 32 samples, not 64; expected “Batch per GPU",
+        ),
+        (
+            {"precision": "fp32", "global-batch-size": "64"},
+            "own.json: each pass has 32 samples, not 64; expected “Batch per GPU",
+        ),
+    ],
+)
+def test_another_precision_or_batch_than_the_files_is_refused(asked, right):
+    test = handed_over(of_products(**PICTURES), workload="resnet50", gpus="1", **asked)
+    assert right in errors(test)
+    assert not [each for each in test.button if "Calibrate" in each.label]
+
+
+@pytest.mark.parametrize("asked", [{}, {"precision": "fp32", "local_batch_size": 32}])
+def test_a_calibration_takes_precision_and_batch_from_the_file(asked, tmp_path):
+    from perfmodel.api.calibrate import of_traces
+    from perfmodel.specs.scenario import Scenario
+    from perfmodel.specs.store import Catalogue
+    from perfmodel.traces.read import read_trace
+
+    file = tmp_path / "own.json"
+    file.write_bytes(of_products(**PICTURES)[1])
+    traces = read_trace(file)
+    profile, notes = of_traces(traces, [], Scenario(workload="resnet50", **asked), Catalogue.built_in())
+    assert (profile.precision, profile.local_batch_size) == ("fp32", 32)
+    assert ("--precision fp32: that of the trace's products" in notes) == (not asked)

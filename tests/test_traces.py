@@ -605,7 +605,8 @@ def test_the_accelerator_is_the_traces_own(tmp_path):
     result = CliRunner().invoke(main, words)
     assert result.exit_code == 0, result.output
     assert read_profile(str(tmp_path / "my.toml")).accelerator == "a100-sxm4-40gb"
-    assert "--precision amp, --local-batch-size 64" in result.output
+    assert "note: --precision fp32: that of the trace's products" in result.output
+    assert "a trace does not say --workload resnet50, --local-batch-size 64" in result.output
     assert "the trace is of 2" in CliRunner().invoke(main, [*words, "--gpus", "4"]).output
     for other in (["--accelerator", "v100-sxm2-16gb"], ["--node", "dgx-1v"]):
         result = CliRunner().invoke(main, [*words, *other])

@@ -292,11 +292,12 @@ def of_traces(
 
     Raises
     ------
-    InputError : a trace without marked steps; another accelerator than the scenario's
+    InputError : a trace without marked steps; another accelerator, precision or batch than the scenario's
     """
-    notes = list(job_of(devices, scenario, catalogue)[1])
+    job, notes = job_of(devices, scenario, catalogue)
     profile = profile_of_traces(devices, timings, scenario, catalogue, skip)
-    left = [name for name in NOT_SAID if name not in scenario.model_fields_set]
+    said = {*job.model_fields_set, *(["local_batch_size"] if job.global_batch_size else [])}
+    left = [name for name in NOT_SAID if name not in said]
     if devices and left:
         taken = ", ".join(f"--{name.replace('_', '-')} {getattr(profile, name)}" for name in left)
         notes.append(f"a trace does not say {taken}: say it, if that is not the job")

@@ -85,6 +85,10 @@ class DeviceTrace(NamedTuple):
     """Whether the training process decodes its samples, without workers beside it."""
     activity: Activity | None = None
     """None where the file has kernels alone."""
+    formats: tuple[str, ...] = ()
+    """Of the numbers in matrix products, such as fp32; empty where that is not certain."""
+    samples: int | None = None
+    """Of one pass, where the profiler recorded shapes and the network begins with a convolution."""
 
 
 def intervals(pairs: Iterable[tuple[float, float]]) -> Array:

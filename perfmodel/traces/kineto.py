@@ -23,6 +23,7 @@ from perfmodel.traces.collective_names import (
 from perfmodel.traces.device_trace import Activity, Collective, DeviceTrace, intervals, union
 from perfmodel.traces.json_stream import read_events
 from perfmodel.traces.marked_ranges import Ranges
+from perfmodel.traces.products import formats_of, samples_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -103,6 +104,8 @@ def read_kineto(path: Path, progress: Callable[[int], None] | None = None) -> li
     memories_held: defaultdict[int, Allocations] = defaultdict(Allocations)
     runtime, cpu, ranges = Spans(), Spans(), Ranges()
     peak, stacks = 0.0, False
+    kernels: set[str] = set()
+    samples: set[int | None] = set()
     for event in read_events(path, header, HEADER, progress):
         name, category = _text(event.get("name")), _text(event.get("cat")).lower()
         if name == "[memory]":
@@ -121,11 +124,13 @@ def read_kineto(path: Path, progress: Callable[[int], None] | None = None) -> li
                 moved[number].add(span)
         elif category in OPERATORS:
             cpu.add(span)
+            samples.add(samples_of(name, _arguments(event)))
         elif category in ANNOTATIONS:
             long = span[1] - span[0]
             on_host = category == "user_annotation"
             ranges.add(ranges.name(name), *((long, None, 1) if on_host else (0.0, long)))
         if category in KERNELS:
+            kernels.add(name)
             device = _device(event, devices, path)
             device.kernels.extend((*span, *_filled(event)))
             if is_collective(name):
@@ -168,6 +173,7 @@ def read_kineto(path: Path, progress: Callable[[int], None] | None = None) -> li
     calls, operators, marked = runtime.united(), cpu.united(), ranges.listed()
     in_backwards, in_updates = union(intervals(backwards)), union(intervals(updates))
     with_stack = bool(header.get("with_stack")) or stacks
+    formats, taken = formats_of(kernels), samples - {None}
     return [
         DeviceTrace(
             str(path),
@@ -198,6 +204,8 @@ def read_kineto(path: Path, progress: Callable[[int], None] | None = None) -> li
                 marked,
                 memories_held[number].memory(in_backwards, in_updates),
             ),
+            formats,
+            taken.pop() if len(taken) == 1 else None,
         )
         for number, device in sorted(devices.items())
         for own in (_marks_of(number, marks),)

@@ -23,6 +23,7 @@ from perfmodel.traces.activity import Spans
 from perfmodel.traces.collective_names import algorithm_of, is_collective, kind_of, protocol_of
 from perfmodel.traces.device_trace import Activity, Collective, DeviceTrace, intervals
 from perfmodel.traces.marked_ranges import Range, Ranges
+from perfmodel.traces.products import formats_of
 
 if TYPE_CHECKING:
     from perfmodel.traces.device_trace import Array
@@ -119,6 +120,7 @@ def _devices(database: sqlite3.Connection, path: Path) -> list[DeviceTrace]:
     label = next((name for name in ("demangledName", "shortName", "mangledName") if name in columns), None)
     compute: defaultdict[int, list[tuple[float, float]]] = defaultdict(list)
     talk: defaultdict[int, list[Collective]] = defaultdict(list)
+    kernels: set[str] = set()
     chosen = f'start, "end", deviceId, {label or "null"}'
     for start, end, device, name in database.execute(f"select {chosen} from {KERNELS} limit {MOST_KERNELS}"):
         span = _span(start, end)
@@ -141,10 +143,12 @@ def _devices(database: sqlite3.Connection, path: Path) -> list[DeviceTrace]:
             )
         else:
             compute[device].append(span)
+            kernels.add(text)
     if not compute:
         raise InputError(f"{path}: no kernel of a GPU in it")
     copies, cards, steps = _copies(database), _cards(database), _steps(database, names)
     moved, runtime, ranges = _moved(database), _runtime(database), _ranges(database, names)
+    formats = formats_of(kernels)
     return [
         DeviceTrace(
             str(path),
@@ -169,6 +173,7 @@ def _devices(database: sqlite3.Connection, path: Path) -> list[DeviceTrace]:
                 ranges,
                 None,
             ),
+            formats=formats,
         )
         for device in sorted(compute)
     ]

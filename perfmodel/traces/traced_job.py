@@ -1,15 +1,17 @@
-"""What a trace says of its job: its accelerator and its number of ranks."""
+"""What a trace says of its job: its accelerator, its number of ranks, its products and their samples."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from perfmodel.errors import InputError
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.traces.device_trace import DeviceTrace
+from perfmodel.traces.products import contradiction, likeliest
 
 _FORM = re.compile(r"sxm\d*|pcie|nvl")
 _MEMORY = re.compile(r"(\d+)gb")
@@ -20,7 +22,7 @@ _TOKEN = re.compile(r"[a-z0-9]+")
 _BESIDES = re.compile(r"\(.*?\)|\d+ ?gb")
 """Parts of our accelerators' names that are not the model: a remark, the memory."""
 NOT_SAID = ("workload", "precision", "local_batch_size")
-"""Options of a job that no trace contains."""
+"""Options of a job that not every trace tells."""
 
 
 def job_of(
@@ -30,7 +32,8 @@ def job_of(
 
     Raises
     ------
-    InputError : the scenario names another accelerator than the traces, or neither names a known one
+    InputError : the scenario names another accelerator, precision or batch than the traces tell, or neither
+        names a known accelerator
     """
     report: list[str] = []
     if not traces:
@@ -70,8 +73,49 @@ def job_of(
         report.append(
             f"the trace calls its GPU {named.accelerator!r}, which looks like {family[0]}, not {asked}"
         )
+    for name, value in run_as(traces, scenario).items():
+        filled[name] = value
+        report.append(f"--{name.replace('_', '-')} {value}: that of the trace's products")
     given = {name: getattr(scenario, name) for name in scenario.model_fields_set}
     return Scenario.model_construct(**given | filled), report
+
+
+def run_as(traces: Sequence[DeviceTrace], scenario: Scenario) -> dict[str, Any]:
+    """Return the precision and the batch that traces tell and a scenario leaves open, by its fields.
+
+    Raises
+    ------
+    InputError : the scenario says another than the traces tell
+    """
+    result: dict[str, Any] = {}
+    given = scenario.model_fields_set
+    for trace in traces:
+        if trace.formats and "precision" in given:
+            better = contradiction(scenario.precision or "", trace.formats)
+            if better:
+                formats = " and ".join(trace.formats)
+                raise InputError(
+                    f"{Path(trace.file).name}: its matrix products are in {formats}, which is not "
+                    f"--precision {scenario.precision}; expected --precision {better}"
+                )
+        elif likeliest(trace.formats):
+            result["precision"] = likeliest(trace.formats)
+        batch = _batch_of(scenario, trace.world_size)
+        if trace.samples and batch is None:
+            result["local_batch_size"] = trace.samples
+        elif trace.samples and trace.samples != batch:
+            raise InputError(
+                f"{Path(trace.file).name}: each pass has {trace.samples} samples, not {batch:g}; expected "
+                f"--local-batch-size {trace.samples}"
+            )
+    return result
+
+
+def _batch_of(scenario: Scenario, ranks: int | None) -> float | None:
+    """Samples of one pass of one accelerator that a scenario asks for, where it does."""
+    if scenario.global_batch_size is None:
+        return scenario.local_batch_size
+    return scenario.global_batch_size / (ranks or scenario.world_size) / (scenario.accumulation_steps or 1)
 
 
 def accelerators_called(name: str | None, memory: float | None, catalogue: Catalogue) -> list[str]:

@@ -1,0 +1,103 @@
+"""What matrix products of a trace say of its job: their number format, and how many samples a pass has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+HALF = ("fp16", "bf16", "fp8")
+"""Formats of mixed precision; a job that has them has products in fp32 besides."""
+COLOURS = (1, 3)
+"""Channels of pictures: a convolution of so many is the first of its network."""
+_FIRST = ("aten::conv2d", "aten::convolution")
+_PRODUCT = re.compile(
+    r"gemm|convolve|fprop|dgrad|wgrad|winograd|scudnn|implicit_|conv\d|conv_|cijk|nvjet|flash|fmha|attention"
+    r"|triton_.*mm",
+    re.IGNORECASE,
+)
+_AUXILIARY = re.compile(
+    r"Offsets|scalePackedTensor|nchwToNhwc|nhwcToNchw|winogradTiles|fbgemm", re.IGNORECASE
+)
+_FORMATS = (
+    ("fp8", re.compile(r"e4m3|e5m2|fp8|nvjet_q", re.IGNORECASE)),
+    ("bf16", re.compile(r"bf16|bfloat16|_BB?S_|_BSS_|nvjet_t", re.IGNORECASE)),
+    ("tf32", re.compile(r"tf32|cutlass\w*_s1688gemm", re.IGNORECASE)),
+    ("fp16", re.compile(r"fp16|f16|half|hgemm|h884|h1688|h16816|_HHS_|_HSS_|_HB_|nvjet_h", re.IGNORECASE)),
+    ("fp32", re.compile(r"sgemm|scudnn|gcgemm|fp32|f32|<float|float>|, float|_SB_", re.IGNORECASE)),
+)
+"""The first that fits is the one: a product in fewer bits names the format of its sums too."""
+_SIXTEEN_BITS = re.compile(r"half|bfloat16", re.IGNORECASE)
+
+
+def formats_of(kernels: Iterable[str]) -> tuple[str, ...]:
+    """Return the number formats of the products among kernels, by their names; none if it is uncertain.
+
+    Products in 16 or 8 bits are mixed precision, whatever else there is.  That all are in 32 bits is certain
+    where every product is known to be, and nothing else is in 16.
+
+    >>> formats_of(["volta_sgemm_64x64_nt", "void add<float>(float*)"])
+    ('fp32',)
+    >>> formats_of(["volta_fp16_s884cudnn_fp16_128x128", "volta_sgemm_64x64_nt"])
+    ('fp16',)
+    >>> formats_of(["sm80_xmma_fprop_implicit_gemm_indexed_tf32f32_f32", "ampere_sgemm_32x32_tn"])
+    ('tf32', 'fp32')
+    >>> formats_of(["my_own_gemm", "volta_sgemm_64x64_nt"])
+    ()
+    """
+    names = set(kernels)
+    products = {name for name in names if _PRODUCT.search(name) and not _AUXILIARY.search(name)}
+    seen = {_format(name) for name in products}
+    less = tuple(name for name in HALF if name in seen)
+    if less:
+        return less
+    if None in seen or any(_SIXTEEN_BITS.search(name) for name in names):
+        return ()
+    return tuple(name for name in ("tf32", "fp32") if name in seen)
+
+
+def _format(kernel: str) -> str | None:
+    return next((format for format, words in _FORMATS if words.search(kernel)), None)
+
+
+def samples_of(operator: str, arguments: Mapping[str, Any]) -> int | None:
+    """Return how many pictures the first convolution of a network takes; None of any other operator.
+
+    >>> samples_of("aten::conv2d", {"Input Dims": [[32, 3, 224, 224], [64, 3, 7, 7], []]})
+    32
+    >>> samples_of("aten::conv2d", {"Input Dims": [[32, 64, 56, 56], [64, 64, 1, 1], []]})
+    """
+    dims = arguments.get("Input Dims") if operator in _FIRST else None
+    if not isinstance(dims, list) or len(dims) < 2:
+        return None
+    pictures, weights = dims[:2]
+    if not all(isinstance(each, list) and len(each) == 4 for each in (pictures, weights)):
+        return None
+    samples, channels = pictures[:2]
+    is_count = isinstance(samples, int) and not isinstance(samples, bool) and samples > 0
+    return samples if is_count and channels in COLOURS and weights[1] == channels else None
+
+
+def contradiction(precision: str, formats: tuple[str, ...]) -> str:
+    """Return the precision that products in some formats say, where they cannot be of the one given.
+
+    >>> contradiction("amp", ("fp32",)), contradiction("fp32", ("bf16",)), contradiction("fp32", ("fp16",))
+    ('fp32', 'bf16', 'amp')
+    >>> contradiction("amp", ("fp16",)), contradiction("tf32", ("fp32",)), contradiction("amp", ())
+    ('', '', '')
+    """
+    wanted = {"amp": ("fp16",), "fp16": ("fp16",), "bf16": ("bf16",), "fp8": HALF}.get(
+        precision, ("tf32", "fp32")
+    )
+    if not formats or set(formats) & set(wanted):
+        return ""
+    return likeliest(formats) or ("amp" if "fp16" in formats else formats[0])
+
+
+def likeliest(formats: tuple[str, ...]) -> str:
+    """Return the precision that products say; nothing where two are as likely, as of fp16, which AMP has too.
+
+    >>> likeliest(("fp32",)), likeliest(("tf32", "fp32")), likeliest(("fp16",)), likeliest(())
+    ('fp32', 'tf32', '', '')
+    """
+    return formats[0] if formats[:1] in (("bf16",), ("tf32",), ("fp32",)) else ""
