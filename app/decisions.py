@@ -12,7 +12,7 @@ from perfmodel.prediction import Prediction
 from perfmodel.prediction.result import Ratio, sureness
 from perfmodel.quote import Checked
 from perfmodel.quote.listing import worst_first
-from perfmodel.quote.sentence import needs_reached, open_clause, reached_words
+from perfmodel.quote.sentence import BETTER, needs_reached, open_clause, reached_words
 from perfmodel.quote.verdict import percent
 from perfmodel.quote.words import shown, software_words
 from perfmodel.step.terms import ANY_TERM
@@ -206,13 +206,15 @@ def of_quote(claims: Sequence[Checked]) -> str:
 
     among = "" if count == 1 else f" (claim {index + 1}, the worst of {count})"
     possible = worst.verdict != "impossible" and worst.probability is not None
-    likely = f", {percent(worst.probability or 0.0)} likely to be reached" if possible else ""
+    mark = ";" if worst.verdict == "reached" else ","
+    likely = f"{mark} {percent(worst.probability or 0.0)} likely to be reached" if possible else ""
     advice, run = ADVICE[worst.verdict], worst.reached_by
     if run is not None and needs_reached(worst):
         likely += f" with {software_words(run.software_taken)}"
-        if worst.verdict == "optimistic" and (run.left_open or run.is_other):
+        if worst.verdict in ("optimistic", "reached") and (run.left_open or run.is_other):
             advice = f"Ask which {' and '.join(run.left_open or ['software'])} it holds for"
-    lines = [f"{advice}: {words(worst.value)} is {worst.verdict}{likely}{among}."]
+    what = BETTER if worst.verdict == "reached" else worst.verdict
+    lines = [f"{advice}: {words(worst.value)} is {what}{likely}{among}."]
     if run is not None and needs_reached(worst):
         lines.append(f"{reached_words(worst)}; {open_clause(worst)}.")
     if worst.expected is not None:
@@ -230,6 +232,7 @@ ADVICE = {
     "impossible": "Reject it",
     "oversized": "Ask for less",
     "optimistic": "Ask for the log of a run",
+    "reached": "Ask for the log of a run",
     "plausible": "Have it in the contract",
     "possible": "Have it in the contract",
     "pessimistic": "Expect more",

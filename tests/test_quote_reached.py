@@ -12,9 +12,11 @@ from app import decisions
 from perfmodel.accuracy.mlperf_rows import shipped_submissions
 from perfmodel.cli import main
 from perfmodel.quote import Claim, Quote, check_quote
+from perfmodel.quote.sentence import BETTER
 from perfmodel.quote.similar_submissions import submitted
 from perfmodel.reports.quoted import page_of_quote
 from perfmodel.resources import folder
+from tests.test_app import opened, words
 
 RESNET = {"workload": "resnet50-v1.5", "accelerator": "a100-sxm4-80gb", "gpus": 8}
 BERT = {"workload": "bert-large", "sequence_length": 512, "accelerator": "a100-sxm4-80gb", "gpus": 8}
@@ -51,7 +53,7 @@ def test_a_claim_that_other_software_reached_is_possible_and_the_run_is_named(un
     assert run.value >= A100["value"]
     assert row["accelerator"] == RESNET["accelerator"]
     assert (run.software.partition("@")[0], run.left_open) == ("mxnet-ngc", ["software", "batch"])
-    assert (unnamed.verdict, unnamed.judgement) == ("optimistic", "possible")
+    assert (unnamed.verdict, unnamed.judgement) == ("reached", "possible")
     assert unnamed.probability < 0.1
     assert run.software_taken.startswith("pytorch@")
     words = f"{run.source} reached 3,458 images/s per accelerator with mxnet-ngc (2022)"
@@ -67,6 +69,7 @@ def test_mlperf_stands_among_the_measured_runs_with_its_software(unnamed):
 
 def test_other_software_that_the_quote_names_stays_doubtful():
     named = checked(RESNET | {"framework": "pytorch", "local_batch_size": 408}, **A100)
+    assert named.verdict == "optimistic"
     assert (named.judgement, named.reached_by.is_other, named.reached_by.left_open) == ("doubtful", True, [])
     assert "the quote states pytorch" in named.sentence
     assert "reached" in named.sentence
@@ -132,6 +135,8 @@ def test_no_rate_that_was_submitted_is_called_impossible(similar):
     claim = checked(given, **PER_GPU, value=similar.rate)
     assert claim.verdict != "impossible"
     assert claim.reached_by is not None or claim.memory
+    if claim.verdict == "optimistic":
+        assert claim.judgement == "doubtful"
 
 
 def test_rows_that_name_several_containers_are_left_out():
@@ -154,13 +159,31 @@ def test_every_door_says_by_whom_it_was_reached(unnamed, tmp_path):
         assert result.exit_code == 0, result.output
         return result.output
 
-    assert json.loads(output("--json"))["claims"][0]["reached_by"] == run.model_dump()
+    found = json.loads(output("--json"))["claims"][0]
+    assert found["reached_by"] == run.model_dump()
+    assert (found["verdict"], found["judgement"]) == ("reached", "possible")
     for text in (output(), output("--markdown")):
+        assert BETTER in " ".join(text.split())
+        assert "optimistic" not in text.lower()
         assert f"reached {run.value:,.0f} images/s" in " ".join(text.split())
     page = page_of_quote(quote, [unnamed], None)
+    assert page.tables[0].rows[0][1] == f"reached: {BETTER}"
+    assert page.answer[0] == "1 claim: 1 reached."
+    assert "so it is possible, though better than the model expects: MLPerf" in page.answer[1]
     assert any(run.source in cell for table in page.tables for row in table.rows for cell in map(str, row))
     assert any(run.source in answer for answer in page.answer)
     sentence = decisions.of_quote([unnamed])
     assert sentence.startswith("Ask which software and batch it holds for: 3,105 images/s per accelerator")
     assert f"{run.source} reached" in sentence
     assert "with pytorch (2022)" in sentence
+    assert f"is {BETTER}; under 1 % likely to be reached with pytorch (2022). MLPerf" in sentence
+
+
+def test_the_page_says_once_that_a_run_reached_a_claim(unnamed):
+    query = {name.replace("_", "-"): str(value) for name, value in RESNET.items()}
+    test = opened("quote", **query, quantity="images_per_second_per_gpu", value="3105")
+    assert test.code[0].value == unnamed.sentence
+    said = words(test)
+    assert "**1. REACHED**: 3,105 images/s" in said
+    assert f"Possible: {BETTER}; under 1 % likely to be reached with pytorch (2022). For a mail:" in said
+    assert "optimistic" not in said.lower()

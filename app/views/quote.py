@@ -9,15 +9,14 @@ import streamlit as st
 
 from app import axes, charts, decisions, quotes, report_pages, session_hardware
 from app.answering import answering
-from app.layout import Asked, ask_scenario, downloads, mistakes_shown, shell_command, ways_out
+from app.layout import Asked, ask_scenario, downloads, mistakes_shown, sentence, shell_command, ways_out
 from app.options import file_words, one_of, text_of, whole_of
 from app.plain import plain
 from app.state import newest
 from perfmodel.quote import Checked, Quote, example_names, read_quote
 from perfmodel.quote.answer import QuoteAnswer
 from perfmodel.quote.listing import claimed, measured_words, worst_first
-from perfmodel.quote.sentence import open_clause, reached_words
-from perfmodel.quote.verdict import percent
+from perfmodel.quote.sentence import judgement_words, open_clause, reached_words
 from perfmodel.units import plural
 
 FILLED = "fill in"
@@ -38,6 +37,7 @@ COLOURS = {
     "impossible": charts.RED,
     "oversized": charts.PINK,
     "optimistic": charts.ORANGE,
+    "reached": charts.GREEN,
     "plausible": charts.GREEN,
     "possible": charts.SKY,
     "pessimistic": charts.BLUE,
@@ -185,8 +185,7 @@ def in_full(claim: Checked, index: int) -> None:
     """Say everything of a claim, and draw it."""
     said = plain(claim.text or quotes.text(claim, claim.value))
     st.markdown(f"**{index + 1}. {claim.verdict.upper()}**: {said}")
-    sure = "" if claim.probability is None else f", {percent(claim.probability)} likely to be reached"
-    st.markdown(f"{claim.judgement.capitalize()}{sure}. For a mail:")
+    st.markdown(f"{plain(sentence(judgement_words(claim)))} For a mail:")
     st.code(claim.sentence, language=None, wrap_lines=True)
     picture(claim, index)
     st.caption(plain(f"{claim.scenario}. {' '.join(claim.reading.split())}"))

@@ -43,8 +43,8 @@ def command(
 
     Each claim is held against what physics allows (impossible), against the model's interval (optimistic,
     plausible, pessimistic; possible where it has none, oversized where the job does not fit its memory) and
-    against the measured runs most like it.  Tricks of data sheets are named, and a sentence says it all for a
-    mail.  The exit code is 1 where one is impossible.
+    against the measured runs most like it (reached where one did what the model does not expect).  Tricks of
+    data sheets are named, and a sentence says it all for a mail.  The exit code is 1 where one is impossible.
 
     \b
     Examples:
@@ -108,11 +108,14 @@ def _print_examples(form: str | None) -> None:
 
 def _print(quote: Quote, checked: list[Checked]) -> None:
     from perfmodel.quote.listing import claimed, counted, defaults_taken, lines_of
+    from perfmodel.quote.sentence import BETTER
 
     for line in textwrap.wrap(quote.title, WIDTH) + textwrap.wrap(quote.note, WIDTH):
         click.echo(line)
     for index, claim in enumerate(checked, 1):
         head = f"{index}. {claim.verdict.upper()}: {claimed(claim)}"
+        if claim.verdict == "reached":
+            head += f"; {BETTER}"
         if claim.memory:
             head += f"; the job does not fit, it {claim.memory}"
         click.echo()

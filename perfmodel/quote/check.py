@@ -25,9 +25,11 @@ from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.units import show
 
-Verdict = Literal["impossible", "oversized", "optimistic", "plausible", "pessimistic", "possible"]
-"""``possible``: below the limit, and nothing the model could expect was asked.  ``oversized``: below it too,
-but the job does not fit its accelerators' memory by the model's count."""
+Verdict = Literal["impossible", "oversized", "optimistic", "reached", "plausible", "pessimistic", "possible"]
+"""``optimistic``: better than the model's 80 % interval.  ``reached``: better than that too, but a measured
+run that the quote may mean reached it.  ``possible``: below the limit, and nothing the model could expect
+was asked.  ``oversized``: below it too, but the job does not fit its accelerators' memory by the model's
+count."""
 _EXACT = 1e-9
 _FAR = 1000.0
 """Times worse than expected, beyond which a figure was probably written in another unit."""
@@ -225,6 +227,8 @@ def _checked(claim: Claim, setting: Setting, job: SharedOut, evidence: Evidence)
     reached = None if evidence.memory or verdict == "impossible" else evidence.reached
     within = None if expected is None else (expected.low_95, expected.high_95)
     too_good = verdict == "impossible" or (verdict == "optimistic" and reached is None)
+    if verdict == "optimistic" and reached is not None and reached.is_allowed:
+        verdict = "reached"
     tricks = tricks_of(claim, setting, limit, within, too_good, evidence.of_a_workload)
     lines = [*evidence.limit.because, _compared(claim, limit, ratio, setting)]
     lines += [f"{trick.name}: {trick.words}" for trick in tricks]

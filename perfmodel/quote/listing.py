@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from perfmodel.quote.check import Checked
 from perfmodel.quote.evidence import Near
 from perfmodel.quote.file import KINDS
-from perfmodel.quote.sentence import open_clause, reached_words
+from perfmodel.quote.sentence import BETTER, open_clause, reached_words
 from perfmodel.quote.words import shown, shown_range, software_words
 from perfmodel.specs.provenance import Source
 from perfmodel.units import plural
 
-WORST_FIRST = ("impossible", "oversized", "optimistic", "plausible", "possible", "pessimistic")
+WORST_FIRST = ("impossible", "oversized", "optimistic", "reached", "plausible", "possible", "pessimistic")
 """Verdicts, by what a buyer should mind most."""
 
 
@@ -50,8 +50,9 @@ def interval_words(claim: Checked, level: int) -> str | None:
 
 
 def verdict_words(claim: Checked) -> str:
-    """Return the verdict, and what the job needs where it does not fit."""
-    return f"{claim.verdict}: {claim.memory}" if claim.memory else claim.verdict
+    """Return the verdict, with what is no part of its name: the need of memory, or that a run reached it."""
+    more = claim.memory or (BETTER if claim.verdict == "reached" else "")
+    return f"{claim.verdict}: {more}" if more else claim.verdict
 
 
 def counted(checked: Sequence[Checked]) -> str:

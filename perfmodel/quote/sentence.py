@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from perfmodel.quote.check import Checked
 
 RUN = "the log of a run like it: software and version, number format, batch, layout and throughput by step"
+BETTER = "better than the model expects, but a measured run reached it"
+"""What the verdict ``reached`` means."""
 SELDOM = 0.5
 """Probability below which a run that did as well is named: the claim needs it (chosen)."""
 
@@ -44,6 +46,19 @@ def reached_words(claim: Checked) -> str:
     assert run is not None
     value, software = _written(claim, run.value), software_words(run.software)
     return f"{run.source} reached {value} with {software} on {run.words}"
+
+
+def judgement_words(claim: Checked) -> str:
+    """Return the judgement in short, and how likely the claim is reached, by what software or evidence."""
+    words = f"{claim.judgement}: {BETTER}" if claim.verdict == "reached" else claim.judgement
+    if claim.judgement == "impossible" or claim.probability is None:
+        return words
+    likely = f"{percent(claim.probability)} likely to be reached"
+    if claim.reached_by is not None and needs_reached(claim):
+        likely += f" with {software_words(claim.reached_by.software_taken)}"
+    elif claim.similar_run is not None:
+        likely += f", by the ratio to a run of {claim.similar_run.source}"
+    return f"{words}{';' if claim.verdict == 'reached' else ','} {likely}"
 
 
 def open_clause(claim: Checked) -> str:
@@ -94,9 +109,10 @@ def _sure(claim: Checked) -> str:
     if run is None or not needs_reached(claim):
         return f"so it is {claim.judgement} ({likely})"
     taken = f"{software_words(run.software_taken)}, {claim.scenario.partition(', ')[2]}"
+    though = ", though better than the model expects" if claim.verdict == "reached" else ""
     return (
-        f"so it is {claim.judgement}: {reached_words(claim)}; {open_clause(claim)}, and with {taken}, "
-        f"it is {likely}"
+        f"so it is {claim.judgement}{though}: {reached_words(claim)}; {open_clause(claim)}, "
+        f"and with {taken}, it is {likely}"
     )
 
 

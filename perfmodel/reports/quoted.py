@@ -87,7 +87,7 @@ def _against_limits(checked: Sequence[Checked], more: str) -> Spans:
         if low is not None and high is not None:
             low, high = min(low, high), max(low, high)
         expected, value = _share(claim, claim.expected), _share(claim, claim.value)
-        words = f"{claim.verdict}: {value:.3g} of the limit"
+        words = f"{claim.verdict}, {value:.3g} of the limit"
         spans.append(Span(claimed(claim), expected, low, high, words, mark=value))
     far = max(span.mark or 0.0 for span in spans) > FAR
     steps = "; equal steps are equal factors" if far else ", from 0"
