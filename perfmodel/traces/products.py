@@ -13,7 +13,7 @@ COLOURS = (1, 3)
 _FIRST = ("aten::conv2d", "aten::convolution")
 _PRODUCT = re.compile(
     r"gemm|convolve|fprop|dgrad|wgrad|winograd|scudnn|implicit_|conv\d|conv_|cijk|nvjet|flash|fmha|attention"
-    r"|triton_.*mm",
+    r"|triton_.*mm|xmma|[hs]\d+cudnn|tensorop",
     re.IGNORECASE,
 )
 _AUXILIARY = re.compile(
@@ -27,7 +27,7 @@ _FORMATS = (
     ("fp32", re.compile(r"sgemm|scudnn|gcgemm|fp32|f32|<float|float>|, float|_SB_", re.IGNORECASE)),
 )
 """The first that fits is the one: a product in fewer bits names the format of its sums too."""
-_SIXTEEN_BITS = re.compile(r"half|bfloat16", re.IGNORECASE)
+_SIXTEEN_BITS = re.compile(r"half|b?float16|f16|fp16", re.IGNORECASE)
 
 
 def formats_of(kernels: Iterable[str]) -> tuple[str, ...]:
