@@ -49,8 +49,11 @@ def open_page(page: str, known: Mapping[str, Option], start: Mapping[str, Any] =
     url = st.query_params.to_dict()
     if "chosen" not in session:
         session.chosen, session.refused, session.seen, session.opening = {}, {}, None, True
+        session.emptied = set()
     # a widget changed in this run is newer than the URL
-    outside = not session.pop("touched", False) and url and (page, url) != session.seen
+    # an address without options is the menu's, but on a page that had one of its own it is Back's
+    is_said = url or (page in session.emptied and session.seen and session.seen[0] == page)
+    outside = not session.pop("touched", False) and is_said and (page, url) != session.seen
     if outside:
         session.refused = {}
         for option in known.values():
@@ -92,6 +95,8 @@ def close_page(page: str, known: Mapping[str, Option], top: DeltaGenerator) -> N
     elif said != st.query_params.to_dict():
         st.query_params.from_dict(said)
     session.seen = (page, said)
+    if not said:
+        session.emptied.add(page)
     session.texts = {
         name: Text(known[name].label, str(value), session.get("places", {}).get(name))
         for name, value in chosen(known).items()

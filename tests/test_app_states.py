@@ -89,3 +89,17 @@ def test_the_interval_of_a_case_lies_on_a_line_seen_on_any_fill():
     lines = [trace for trace in spec["data"] if trace["type"] == "scatter"]
     assert [trace["line"]["color"] for trace in lines] == ["white", "#D55E00"] * 2
     assert [trace["line"]["width"] for trace in lines] == [7, 3] * 2
+
+
+def test_back_to_an_address_without_options_takes_them_away_and_the_menu_does_not():
+    test = opened(workload="vgg16")
+    test.query_params.clear()  # as the menu leads to the page
+    assert sound(test.run()).query_params["workload"] == "vgg16"
+    test.selectbox(key="option-workload").set_value(None)
+    assert not sound(test.run()).query_params
+    test.selectbox(key="option-workload").set_value("alexnet")
+    assert sound(test.run()).query_params["workload"] == "alexnet"
+    test.query_params.clear()  # as Back does
+    assert not sound(test.run()).query_params
+    assert test.selectbox(key="option-workload").value is None
+    assert "resnet50" in test.subheader[0].value

@@ -109,4 +109,4 @@ def _python(mode: str) -> str:
     )
 
 
-page(ask("validation", {"": [MODE, BY, *FILTERS]}, start={}))
+page(ask("validation", {"": [MODE, BY, *FILTERS]}, start={"mode": "specs", "by": "source"}))
