@@ -17,7 +17,7 @@ from perfmodel.quote.verdict import percent
 from perfmodel.quote.words import shown, software_words
 from perfmodel.step.terms import ANY_TERM
 from perfmodel.transformers.words import in_full
-from perfmodel.units import dollars, duration, plural, show, show_range
+from perfmodel.units import dollars, duration, plural, show, show_range, three_digits
 
 SURE = 0.9
 """Probability that one job is faster from which a page says to take it."""
@@ -25,6 +25,10 @@ SAME = 0.01
 """Relative difference in speed that is none."""
 EQUAL = 5e-4
 """Relative difference that three digits do not show."""
+
+
+TOO_WIDE = 10.0
+"""Upper over lower end of an 80 % interval from which a figure is nothing to plan with."""
 
 
 def throughput_range(prediction: Prediction) -> tuple[float, float] | None:
@@ -36,6 +40,12 @@ def throughput_range(prediction: Prediction) -> tuple[float, float] | None:
     return samples / interval.high_80, samples / interval.low_80
 
 
+def is_too_wide(prediction: Prediction) -> bool:
+    """Whether a figure is nothing to plan with: its interval is wider than ``TOO_WIDE``."""
+    rates = throughput_range(prediction)
+    return rates is not None and rates[1] > TOO_WIDE * rates[0]
+
+
 def per_second(prediction: Prediction, samples: float) -> str:
     """Return a throughput of a job with its unit, and where it trains on tokens, those beside it.
 
@@ -43,21 +53,12 @@ def per_second(prediction: Prediction, samples: float) -> str:
     ----------
     samples : of all GPUs [1/s]
     """
-    words = digits(samples)
+    words = three_digits(samples)
     words += f" {plural(prediction.sample, 1 if words == '1' else 2)}/s"
     if not prediction.tokens_per_second:
         return words
     tokens = prediction.tokens_per_second / prediction.samples_per_second
-    return f"{words} ({digits(samples * tokens)} tokens/s)"
-
-
-def digits(value: float) -> str:
-    """Return a rate in three digits, from 1,000 on whole.
-
-    >>> digits(2.0404), digits(0.9871), digits(19123.4)
-    ('2.04', '0.987', '19,123')
-    """
-    return f"{value:,.0f}" if value >= 999.5 else f"{value:.3g}"
+    return f"{words} ({three_digits(samples * tokens)} tokens/s)"
 
 
 def of_prediction(prediction: Prediction, remedy: str = "") -> str:
@@ -77,9 +78,16 @@ def of_prediction(prediction: Prediction, remedy: str = "") -> str:
         )
     if rates is None:
         return f"Plan with {per_second(prediction, prediction.samples_per_second)}; no interval is known."
+    if is_too_wide(prediction):
+        between = " to ".join(map(three_digits, rates))
+        return (
+            "Measure before you plan: the model does not know this job well enough. "
+            f"With 80 % confidence it does {between} {plural(prediction.sample, 2)}/s. "
+            f"What seems to limit it: {limit_of(prediction)}."
+        )
     return (
         f"Plan with {per_second(prediction, rates[0])}: 90 % of jobs like it are faster, "
-        f"half are faster than {digits(prediction.samples_per_second)}. "
+        f"half are faster than {three_digits(prediction.samples_per_second)}. "
         f"What limits it: {limit_of(prediction)}."
     )
 
@@ -124,6 +132,9 @@ def limit_of(prediction: Prediction) -> str:
 
 def taken(result: Comparison, unfit: Sequence[str] = ()) -> str | None:
     """Return the name of the case that ``of_comparison`` speaks for; None where it advises none."""
+    fitting = [name for name in result.names if name not in unfit]
+    if unfit and len(fitting) == 1:
+        return fitting[0]
     ratios = {case.name: case.ratio.value for case in result.cases if case.ratio and case.name not in unfit}
     if not ratios or result.names[0] in unfit:
         return None
@@ -141,6 +152,8 @@ def of_comparison(result: Comparison, unfit: Sequence[str] = ()) -> str:
     first = result.names[0]
     fitting = [case for case in result.cases if case.name not in unfit]
     others = [(case.name, case.ratio) for case in fitting if case.ratio is not None]
+    if unfit and len(fitting) == 1:
+        return f"Take {fitting[0].name}: no other fits the memory of its GPUs ({', '.join(unfit)})."
     if not others or first in unfit:
         missing = f"Too large for the memory of the GPUs: {', '.join(unfit)}"
         rest = ", ".join(case.name for case in fitting)
@@ -181,7 +194,7 @@ def _at_cost(name: str, first: str, costs: Mapping[str, float]) -> str:
 
 
 def _times(ratio: Ratio) -> str:
-    return "as fast" if abs(ratio.value - 1) < EQUAL else f"{ratio.value:.3g} times as fast"
+    return "as fast" if abs(ratio.value - 1) < EQUAL else f"{three_digits(ratio.value)} times as fast"
 
 
 def ratio_words(ratio: Ratio) -> str:
@@ -193,7 +206,8 @@ def ratio_words(ratio: Ratio) -> str:
     times = _times(ratio)
     if ratio.low_80 is None or ratio.high_80 is None or ratio.sure is None:
         return times
-    return f"{times} ({ratio.low_80:.3g} to {ratio.high_80:.3g}), {sureness(ratio.sure)}"
+    ends = f"{three_digits(ratio.low_80)} to {three_digits(ratio.high_80)}"
+    return f"{times} ({ends}), {sureness(ratio.sure)}"
 
 
 def of_quote(claims: Sequence[Checked]) -> str:
@@ -291,6 +305,6 @@ def of_run(tokens: str, costs: Mapping[str, Any], prediction: Prediction) -> str
     words = f"{tokens} tokens take {duration(time)}"
     words += f" ({duration(time * low)} to {duration(time * high)} with 80 % confidence)" if interval else ""
     if cost is None:
-        return f"{words}; no price is known."
+        return f"{words}; no price is known: fill in “Price of a machine [USD/h]”."
     ends = f" ({dollars(cost * low)} to {dollars(cost * high)})" if interval else ""
     return f"{words} and cost {dollars(cost)}{ends}."

@@ -86,6 +86,7 @@ covers the page, Escape closes it."""
 _OPTION = re.compile(r"(?<![\w-])--(?:no-)?([a-z][a-z-]*[a-z])")
 _GIVE = re.compile(r"\bgive (?=--)")
 _NODE = re.compile(r"(?<![\w-])node(?=s?\b(?!-))")
+_NAME = re.compile(r"\S*\d")
 _NUMBER = re.compile(r"\d[\d,.]*")
 
 
@@ -153,8 +154,17 @@ def grouped(warnings: Iterable[str]) -> list[str]:
     ]
 
 
+def begun(text: str) -> str:
+    """Return text as a sentence begins; a name with a figure in it stays as it is typed.
+
+    >>> begun("memory is short"), begun("topk:0.01 keeps what it left out")
+    ('Memory is short', 'topk:0.01 keeps what it left out')
+    """
+    return text if _NAME.match(text) else f"{text[:1].upper()}{text[1:]}"
+
+
 def show_warnings(warnings: Iterable[str]) -> None:
     """Show warnings in one box."""
-    lines = [plain(for_planners(f"{each[:1].upper()}{each[1:]}")) for each in grouped(warnings)]
+    lines = [plain(for_planners(begun(each))) for each in grouped(warnings)]
     if lines:
         st.warning(lines[0] if len(lines) == 1 else "\n".join(f"* {line}" for line in lines))

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from app.layout import fold
-from app.looks import labelled
+from app.looks import for_planners
 from app.options import MONEY, values
 from perfmodel.economics import economics, spans
 from perfmodel.prediction import Prediction
@@ -65,6 +65,6 @@ def _show_costs(result: Mapping[str, Any]) -> None:
             f"{show(failures['failure_interval'], 's')}, {best}."
         )
     for line in result["unknown"]:
-        st.markdown(labelled(f"Unknown: {line}"))
+        st.markdown(for_planners(f"Unknown: {line}"))
     if result["assumed"]:
-        st.caption(labelled("Assumed: " + "; ".join(result["assumed"])))
+        st.caption(for_planners("Assumed: " + "; ".join(result["assumed"])))

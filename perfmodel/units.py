@@ -232,7 +232,7 @@ def show(value: float, unit: str) -> str:
     size = abs(float(f"{value:.3g}"))
     if unit == "s" and size >= 120:
         word, scale = ("h", 3600.0) if size >= 7200 else ("min", 60.0)
-        return f"{_three_digits(value / scale)} {word}"
+        return f"{three_digits(value / scale)} {word}"
     if unit == "s":
         prefixes: tuple[tuple[str, float], ...] = _OF_TIMES
     elif unit == "B" and value % BINARY["Mi"] == 0:
@@ -247,9 +247,16 @@ def show(value: float, unit: str) -> str:
     return f"{value / scale:.{digits}g} {prefix}{unit}"
 
 
-def _three_digits(value: float) -> str:
-    """A number in three digits, from a thousand on whole, none of them a power of ten."""
-    return f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"
+def three_digits(value: float) -> str:
+    """Return a number in three digits, from a thousand on whole, none of them a power of ten.
+
+    >>> three_digits(4394.6), three_digits(1.494), three_digits(0.0000123)
+    ('4,395', '1.49', '0.0000123')
+    """
+    if abs(value) >= 999.5:
+        return f"{value:,.0f}"
+    text = f"{value:.3g}"
+    return text if "e" not in text else f"{value:.{2 - math.floor(math.log10(abs(value)))}f}".rstrip("0")
 
 
 def duration(seconds: float) -> str:
@@ -258,7 +265,7 @@ def duration(seconds: float) -> str:
     >>> duration(7200.0), duration(3.4e6), duration(4.08e8)
     ('2 h', '39.4 days', '4,722 days')
     """
-    return f"{_three_digits(seconds / 86400)} days" if 3 * 86400 <= seconds < math.inf else show(seconds, "s")
+    return f"{three_digits(seconds / 86400)} days" if 3 * 86400 <= seconds < math.inf else show(seconds, "s")
 
 
 def many(count: float) -> str:
@@ -269,7 +276,7 @@ def many(count: float) -> str:
     """
     for word, size in (("T", 1e12), ("B", 1e9), ("M", 1e6)):
         if count >= 1e6 and float(f"{count:.3g}") >= size:
-            return f"{_three_digits(count / size)} {word}"
+            return f"{three_digits(count / size)} {word}"
     return f"{count:,.0f}"
 
 
@@ -300,8 +307,8 @@ def thousands(amount: float) -> str:
     """
     for letter, size in (("M", 1e6), ("k", 1e3)):
         if amount >= 9999.5 and float(f"{amount:.3g}") >= size:
-            return f"{_three_digits(amount / size)}{letter}"
-    return _three_digits(amount)
+            return f"{three_digits(amount / size)}{letter}"
+    return three_digits(amount)
 
 
 NOTHING = 1e-9

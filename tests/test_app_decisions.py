@@ -9,9 +9,12 @@ import re
 from statistics import NormalDist
 
 import pytest
+import streamlit
+from click.testing import CliRunner
 
 from app import decisions, plan_limits
 from perfmodel.api.compare import compare
+from perfmodel.cli import main
 from perfmodel.planning import Goal, SearchResult, search
 from perfmodel.planning.report import report
 from perfmodel.planning.verdict import share_words
@@ -44,6 +47,48 @@ def test_a_prediction_says_what_to_plan_with_and_shows_the_range_of_its_figures(
     below = {metric.label: metric.delta for metric in test.metric}
     assert below["Throughput"].startswith(f"80 %: {low:,.0f}-")
     assert all(below[label].startswith("80 %: ") for label in ("Iteration", "Epoch"))
+
+
+def test_nothing_is_planned_with_what_the_model_does_not_know_within_a_factor_of_ten():
+    job = {"workload": "bert-large", "accelerator": "h100-sxm5-80gb"}
+    said = words(opened(gpus="65536", **job))
+    assert "**Measure before you plan: the model does not know this job well enough." in said
+    assert "Plan with" not in said
+    assert "65,536 x h100-sxm5-80gb" in said
+    compared = words(opened("compare", gpus="65536", **job, **{"b-overlap": "fused"}))
+    assert "e+0" not in compared
+    assert "too wide to plan with" in words(opened("scale", gpus="65536", **job))
+
+
+def test_a_network_chosen_for_one_machine_is_said_to_have_no_effect():
+    chosen = {"gpus": "8", "inter-link": "ethernet-1g-tcp"}
+    said = "“Network between machines” ethernet-1g-tcp has no effect: all GPUs are in one machine"
+    assert any(said in warning.value for warning in opened(**chosen).warning)
+    assert not any("no effect" in warning.value for warning in opened(**chosen | {"gpus": "16"}).warning)
+
+
+def test_the_one_case_that_fits_is_taken_and_the_others_are_marked():
+    said = words(opened("compare", gpus="8", workload="llama-2-7b", **{"b-accelerator": "h100-sxm5-80gb"}))
+    assert "**Take B (h100-sxm5-80gb): no other fits the memory of its GPUs (A (v100-sxm2-16gb))." in said
+    assert "What limits B (h100-sxm5-80gb): " in said
+    assert re.search(r"\| A \(.*does not fit: [\d.]+ of [\d.]+ GiB; .* if it did \|", said)
+
+
+def test_compare_says_what_each_case_is_warned_of_and_names_no_missing_option():
+    test = opened("compare", gpus="16", workload="vgg16", **{"b-compression": "topk:0.01"})
+    assert "B: topk:0.01, as published: no loss of accuracy at a density" in test.warning[0].value
+    assert "Compression of gradients: - / topk:0.01" in words(test)
+
+
+def test_the_downloaded_prediction_is_what_its_command_prints(monkeypatch):
+    made = {}
+    monkeypatch.setattr(
+        streamlit, "download_button", lambda label, data, *_, **__: made.update({label: data})
+    )
+    opened(gpus="16", node="aws-p3.16xlarge", recipe="mlperf")
+    line = ["predict", "--gpus", "16", "--node", "aws-p3.16xlarge", "--recipe", "mlperf", "--cost", "--json"]
+    printed = CliRunner().invoke(main, line)
+    assert json.loads(made["Download JSON"]()) == json.loads(printed.stdout)
 
 
 def test_what_does_not_fit_is_not_planned_with():

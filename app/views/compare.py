@@ -20,10 +20,11 @@ from app import (
 from app.answering import Compared, answering
 from app.cases import LETTERS, Variant
 from app.layout import Asked, ask_scenario, downloads, mistakes_shown, sentence, shell_command, ways_out
-from app.looks import labelled
+from app.looks import begun, for_planners, labelled, show_warnings
 from app.options import MONEY, SCENARIO, Option, arguments, options, scenario, values
 from app.plain import plain
 from perfmodel.comparison import Comparison, Row
+from perfmodel.comparison.words import shown_input
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction
 from perfmodel.specs.conditions import Conditions
@@ -95,10 +96,21 @@ def ratios(result: Comparison, answers: dict[str, Prediction]) -> str:
         answer, ratio = answers[case.name], case.ratio
         faster = "-" if ratio is None else decisions.ratio_words(ratio)
         time, spread = show(answer.iteration_time, "s"), answer.interval
-        ends = f" ({show_range(spread.low_80, spread.high_80, 's')})" if spread else ""
-        rows.append((case.name, faster, f"{time}{ends}"))
+        time += f" ({show_range(spread.low_80, spread.high_80, 's')})" if spread else ""
+        if not answer.memory.fits:
+            time = f"{memory_chart.of_prediction(answer).words}; {time} if it did"
+        rows.append((case.name, faster, time))
     lines = [f"| {' | '.join(map(plain, row))} |" for row in rows]
     return "\n".join([lines[0], "| --- | --- | --- |", *lines[1:]])
+
+
+def case_warnings(answers: dict[str, Prediction]) -> list[str]:
+    """Return the warnings of the cases, each with the letters of those it is about."""
+    letters: dict[str, list[str]] = {}
+    for name, answer in answers.items():
+        for warning in dict.fromkeys(answer.warnings):
+            letters.setdefault(warning, []).append(name.partition(" ")[0])
+    return [f"{', '.join(those)}: {warning}" for warning, those in letters.items()]
 
 
 def table(result: Comparison) -> list[dict[str, str]]:
@@ -143,7 +155,7 @@ def page(asked: Asked) -> None:
     with asked.top:
         first = answers[result.names[0]].scenario
         st.subheader(
-            f"{first['world_size']} x {first['accelerator']} training {first['workload']}, beside others",
+            f"{first['world_size']:,} x {first['accelerator']} training {first['workload']}, beside others",
             anchor=False,
         )
         unfit = [name for name, each in answers.items() if not each.memory.fits]
@@ -157,13 +169,15 @@ def page(asked: Asked) -> None:
             st.markdown(plain(f"What limits {taken}: {limit}. {why}"))
         st.markdown(ratios(result, answers))
         questions(base | money, which)
+    show_warnings(case_warnings(answers))
     st.caption(plain(sentence(result.verdict)))
     if result.inputs:
         labels = {field_of(name): options()[name].label for name in SCENARIO}
-        differ = "; ".join(
-            f"{labels.get(entry.option) or _label(entry.option)}: {' / '.join(map(str, entry.values))}"
+        inputs = {
+            labels.get(entry.option) or _label(entry.option): " / ".join(map(shown_input, entry.values))
             for entry in result.inputs
-        )
+        }
+        differ = "; ".join(f"{label}: {choices}" for label, choices in inputs.items())
         st.caption(plain(f"What differs: {differ}"))
     named = {bar(name): each for name, each in answers.items()}
     drawn = charts.side_by_side(named)
@@ -175,7 +189,7 @@ def page(asked: Asked) -> None:
     for note in result.notes:
         if note in shown_above:
             continue
-        st.caption(plain(labelled(note[:1].upper() + note[1:])))
+        st.caption(plain(for_planners(begun(note))))
     sets = [each.said for each in which[1:] if each.changed]
     sets = sets or [f"gpus={first['world_size']}"]  # the same once more
     more = [*(("set", text) for text in sets), *(("name", name) for name in result.names)]

@@ -23,11 +23,12 @@ from app.layout import Asked, ask_scenario, downloads, fold, mistakes_shown, sen
 from app.looks import for_planners, labelled, main_number, said, show_warnings
 from app.options import MONEY, options
 from app.plain import plain
+from perfmodel.api.predict import Predicted
 from perfmodel.prediction import Prediction
 from perfmodel.prediction.bound import clipped_words
 from perfmodel.reports.figures import target_lines
 from perfmodel.step.terms import ANY_TERM, sent
-from perfmodel.units import duration, show, show_range
+from perfmodel.units import duration, show, show_range, three_digits
 
 PRESETS = {
     "25 or 100 Gbit/s for 32 V100s?": (
@@ -88,19 +89,19 @@ def figures(prediction: Prediction) -> None:
         main_number(
             "Throughput",
             decisions.per_second(prediction, prediction.samples_per_second).partition(" (")[0],
-            rates and "-".join(map(decisions.digits, rates)),
+            rates and "-".join(map(three_digits, rates)),
         )
         if prediction.tokens_per_second:
             tokens = prediction.tokens_per_second / prediction.samples_per_second
-            ends = rates and "-".join(decisions.digits(rate * tokens) for rate in rates)
-            main_number("Tokens", f"{decisions.digits(prediction.tokens_per_second)} tokens/s", ends)
+            ends = rates and "-".join(three_digits(rate * tokens) for rate in rates)
+            main_number("Tokens", f"{three_digits(prediction.tokens_per_second)} tokens/s", ends)
         st.metric(
             f"Efficiency ({prediction.scaling} scaling)",
             f"{prediction.scaling_efficiency:.1%}",
             width="content",
         )
         over = "1 GPU" if prediction.layout is None else "1 replica"
-        st.metric(f"Speed-up over {over}", f"{prediction.speedup:.2f}", width="content")
+        st.metric(f"Speed-up over {over}", speed_up(prediction.speedup), width="content")
         if prediction.epoch_time is not None:
             longer = prediction.epoch_time / prediction.iteration_time
             ends = times and show_range(times[0] * longer, times[1] * longer, "s")
@@ -113,6 +114,11 @@ def figures(prediction: Prediction) -> None:
             f"The iteration takes {show(spread.low_80, 's')} to {show(spread.high_80, 's')} with 80 % "
             f"confidence, {show(spread.low_95, 's')} to {show(spread.high_95, 's')} with 95 %.{wider}"
         )
+
+
+def speed_up(value: float) -> str:
+    """Return a speed-up as people compare it with the number of GPUs: ``6.48``, ``18,720``."""
+    return f"{value:.2f}" if value < 1000 else f"{value:,.0f}"
 
 
 def behind(asked: Asked) -> None:
@@ -136,6 +142,13 @@ def network_question(prediction: Prediction) -> str:
     """Return the question of the network to answer in one click, where the job waits for it."""
     waits = sent(prediction.terms) / prediction.iteration_time >= decisions.WORTH_SAYING
     return cases.NETWORK if waits and prediction.scenario["nodes"] > 1 else ""
+
+
+def without_effect(prediction: Prediction, picked: dict[str, Any]) -> list[str]:
+    """Say which network was chosen though the job is on one machine, which uses none."""
+    if "inter-link" not in picked or prediction.scenario["nodes"] > 1:
+        return []
+    return [f"--inter-link {picked['inter-link']} has no effect: all GPUs are in one machine"]
 
 
 def to_target(reached: dict[str, Any] | None) -> None:
@@ -163,11 +176,11 @@ def page(asked: Asked) -> None:
     with asked.top:
         presets()
         st.subheader(
-            f"{result['world_size']} x {result['accelerator']} training {result['workload']}", anchor=False
+            f"{result['world_size']:,} x {result['accelerator']} training {result['workload']}", anchor=False
         )
         st.markdown(f"**{decisions.of_prediction(prediction, remedy)}**")
         st.markdown(labelled(sentence(prediction.verdict)))
-    show_warnings(prediction.warnings)
+    show_warnings([*prediction.warnings, *without_effect(prediction, asked.picked)])
     figures(prediction)
     to_target(reached)
     charts.draw(charts.waterfall(prediction), "iteration", f"Terms of one iteration: {prediction.verdict}")
@@ -184,14 +197,15 @@ def page(asked: Asked) -> None:
         command = "predict --cost" if costs["price"] and not priced else "predict"
         ways_out(command, asked.picked)
         rows = [{"term": ANY_TERM[name].label, "seconds": time} for name, time in prediction.terms.items()]
+        answer = Predicted(prediction, reached, economics=costs if priced or costs["price"] else None)
         report = report_pages.of_prediction(
             prediction,
             shell_command(command, asked.picked),
             asked.picked,
             reached,
-            costs if priced or costs["price"] else None,
+            answer.economics,
         )
-        downloads("prediction", rows, prediction.to_json, report)
+        downloads("prediction", rows, answer.to_json, report)
     behind(asked)
     money.show_costs(costs)
     near = similar_runs.family(result)

@@ -27,7 +27,7 @@ from perfmodel.api.scale import COLUMNS, notes_of
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction
 from perfmodel.step.terms import sent
-from perfmodel.units import show
+from perfmodel.units import show, three_digits
 
 START = {"gpus": "1,2,4,8,16,32,64"}
 MOST = 60
@@ -220,8 +220,10 @@ def _end(last: Prediction) -> str:
         bar = memory_chart.of_prediction(last)
         return f"{bar.words} of memory on each GPU"
     rates = decisions.throughput_range(last)
-    between = "" if rates is None else f" (80 %: {' to '.join(map(decisions.digits, rates))})"
+    between = "" if rates is None else f" (80 %: {' to '.join(map(three_digits, rates))})"
     speed = decisions.per_second(last, last.samples_per_second)
+    if decisions.is_too_wide(last):
+        between += ", too wide to plan with: measure first"
     return f"{speed}{between}, {last.scaling_efficiency:.1%} efficient ({last.scaling} scaling)"
 
 

@@ -12,7 +12,7 @@ from perfmodel.planning import SearchResult
 from perfmodel.planning.front import evenly_spaced
 from perfmodel.planning.verdict import notes, verdict
 from perfmodel.transformers.words import in_full, short
-from perfmodel.units import duration, many, rate, show, thousands
+from perfmodel.units import duration, many, rate, show, thousands, three_digits
 
 Row = dict[str, Any]
 
@@ -173,9 +173,10 @@ def _show_rejected(result: SearchResult) -> list[Row]:
 
 
 def _speed(ratio: Mapping[str, Any]) -> str:
+    speed = f"{three_digits(ratio['value'])} x the samples/s"
     if ratio["low_80"] is None:
-        return f"{ratio['value']:.3g} x the samples/s"
-    return f"{ratio['value']:.3g} x the samples/s (80 %: {ratio['low_80']:.3g} to {ratio['high_80']:.3g})"
+        return speed
+    return f"{speed} (80 %: {three_digits(ratio['low_80'])} to {three_digits(ratio['high_80'])})"
 
 
 def _reasons(rows: Iterable[Row]) -> list[str]:

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     Table = dict[str, NDArray[Any]]
 
 
+SMALL = 0.01
+"""Share that a whole per cent would show as 0 or 1."""
+
+
 class Rejected(NamedTuple):
     """The best plan of one machine, or of another size of the chosen one, and what is against it."""
 
@@ -106,4 +110,6 @@ def _beyond(amount: float, chosen: Any) -> float:
 
 def _share(part: float, whole: Any) -> str:
     ratio = part / float(whole)
+    if ratio < SMALL:
+        return f"{ratio:.1%}"
     return f"{ratio:.0%}" if ratio < 2 else f"{1 + ratio:.3g} times"

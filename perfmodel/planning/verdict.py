@@ -47,6 +47,9 @@ def verdict(result: SearchResult) -> list[str]:
         lines.append(
             f"Its global batch, {batch}, is {result.fit.outside}: nobody has shown that it gets there."
         )
+    recipe = goal.chosen_recipe() if result.fit is not None else None
+    if recipe is not None and recipe.starts:
+        lines.append(f"Its run starts {recipe.starts}.")
     if chosen["run_time_high_80"] is not None:
         lines += [_interval(result, chosen), *_risks(result, chosen)]
     surest = result.surest

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from perfmodel.specs.record import Record, fresh, late
 from perfmodel.specs.understood import Understood
-from perfmodel.units import plural, rate, show
+from perfmodel.units import plural, rate, show, three_digits
 
 
 class _Result(Record):
@@ -109,15 +109,17 @@ class Ratio(_Result):
 
         >>> Ratio(to="A", value=1.07, low_80=1.03, high_80=1.11, sure=0.99).words
         '80 %: 1.03 to 1.11, 99 % sure'
+        >>> Ratio(to="A", value=1.5, low_80=0.0005, high_80=4390.0, sure=0.53).words
+        '80 %: 0.0005 to 4,390, 53 % sure'
         """
         if self.low_80 is None or self.high_80 is None or self.sure is None:
             return "no interval is known"
-        return f"80 %: {self.low_80:.3g} to {self.high_80:.3g}, {sureness(self.sure)}"
+        return f"80 %: {three_digits(self.low_80)} to {three_digits(self.high_80)}, {sureness(self.sure)}"
 
     @property
     def sentence(self) -> str:
         """How many times as fast as the other, with ``words``."""
-        return f"{self.value:.3g} times as fast as {self.to} ({self.words})"
+        return f"{three_digits(self.value)} times as fast as {self.to} ({self.words})"
 
 
 def sureness(sure: float) -> str:

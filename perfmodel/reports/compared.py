@@ -8,6 +8,7 @@ from perfmodel.reports.page import Listing, Page, Span, Spans
 from perfmodel.reports.sources import sources_behind
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.store import Catalogue
+from perfmodel.units import three_digits
 
 
 def page_of_comparison(
@@ -57,7 +58,7 @@ def _ratios(result: Comparison) -> list[Spans]:
             case.ratio.value,
             case.ratio.low_80,
             case.ratio.high_80,
-            f"{case.ratio.value:.3g} ({case.ratio.words})",
+            f"{three_digits(case.ratio.value)} ({case.ratio.words})",
         )
         for case in result.cases
         if case.ratio is not None

@@ -17,7 +17,7 @@ from perfmodel.specs.run import Run
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.transformers.words import short
-from perfmodel.units import UNITS, dollars, duration, many, rate, show
+from perfmodel.units import UNITS, dollars, duration, many, rate, show, three_digits
 
 Row = Mapping[str, Any]
 
@@ -83,7 +83,7 @@ def _rejected(rows: Sequence[Row], whole: int) -> Listing:
                 row["why"],
                 duration(row["run_time"]),
                 _cost(row),
-                f"{row['ratio']['value']:.3g}",
+                three_digits(row["ratio"]["value"]),
                 _ends(row["ratio"]),
             ]
             for row in rows
@@ -94,7 +94,7 @@ def _rejected(rows: Sequence[Row], whole: int) -> Listing:
 
 def _ends(ratio: Row) -> str:
     low, high = ratio["low_80"], ratio["high_80"]
-    return "-" if low is None else f"{low:.3g} to {high:.3g}"
+    return "-" if low is None else f"{three_digits(low)} to {three_digits(high)}"
 
 
 def _unpriced(rows: Sequence[Row], whole: int) -> Listing:

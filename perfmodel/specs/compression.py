@@ -35,12 +35,12 @@ class Kind(NamedTuple):
 
 KINDS: Final[Mapping[str, Kind]] = {
     "fp16": Kind(
-        None, 0, 0, 0, "all-reduce", False, "none, with the loss scaled where gradients are small",
-        "micikevicius2018",
+        None, 0, 0, 0, "all-reduce", False,
+        "no loss of accuracy, with the loss scaled where gradients are small", "micikevicius2018",
     ),
     "topk": Kind(
         "density", 0.01, 1e-6, 1, "all-gather", True,
-        "none at a density of 0.001 with momentum correction, clipping and warm-up", "lin2018",
+        "no loss of accuracy at a density of 0.001 with momentum correction, clipping and warm-up", "lin2018",
     ),
     "randomk": Kind(
         "density", 0.01, 1e-6, 1, "all-reduce", True,
@@ -56,7 +56,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     ),
     "terngrad": Kind(
         None, 0, 0, 0, "all-gather", False,
-        "none on AlexNet, under 2 % of accuracy on GoogLeNet", "wen2017",
+        "no loss of accuracy on AlexNet, under 2 % on GoogLeNet", "wen2017",
     ),
     "powersgd": Kind(
         "rank", 4, 1, 256, "all-reduce", True, "test accuracy as of SGD, convolutional networks and LSTMs",
