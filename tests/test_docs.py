@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 import re
 from importlib import import_module
@@ -64,6 +65,21 @@ def test_a_formula_shows_equation_symbols_source_example_and_commands(equations)
     assert "**Source** of this model: no publication" in equations["equations/measured_steps.rst"]
     assert "Pairwise all-to-all time\n------------------------\n" in equations["equations/shuffles.rst"]
     assert "**Reached from** ``perfmodel.api.collective``" in equations["equations/shuffles.rst"]
+
+
+def test_the_example_of_every_formula_runs_as_it_stands(equations):
+    examples = [
+        part.partition("**Source**")[0]
+        for page in equations.values()
+        for part in page.split("**Example**")[1:]
+    ]
+    assert len(examples) == len(list(formulas()))
+    failed: list[str] = []
+    for text in examples:
+        doctest.DocTestRunner().run(
+            doctest.DocTestParser().get_doctest(text, {}, "example", None, None), out=failed.append
+        )
+    assert not failed
 
 
 def test_short_command_lines_are_watched_first():

@@ -7,7 +7,7 @@ import pkgutil
 import re
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Any, NamedTuple
 
 import perfmodel.equations
@@ -131,7 +131,7 @@ def _formula(name: str, entry: Formula, users: Users) -> list[str]:
         f"**Gives** {rst.text(' '.join(words.text('Returns').split()))}\n" if words.text("Returns") else "",
         f"**Refuses** {rst.text(raised)}\n" if raised else "",
         "**Example**\n" if words.text("Examples") else "",
-        _example(words.text("Examples")),
+        _example(entry.function, words.text("Examples")),
         "**Source** " + ("; ".join(_source(key) for key in entry.cites) or _OWN) + "\n",
         _used(name, users),
         f"**In Python** ``{entry.function.__module__}.{entry.function.__name__}``"
@@ -175,12 +175,25 @@ def _paragraphs(text: str) -> str:
     return "\n\n".join(blocks) + "\n" if text.strip() else ""
 
 
-def _example(text: str) -> str:
-    blocks = [
-        block if block.lstrip().startswith(">>>") else rst.text(block)
-        for block in re.split(r"\n\s*\n", inspect.cleandoc(text))
-    ]
-    return "\n\n".join(blocks) + "\n" if text else ""
+def _example(function: Callable[..., Any], text: str) -> str:
+    """The worked example of a formula, with what is imported for it, so that it runs as it stands."""
+    blocks = re.split(r"\n\s*\n", inspect.cleandoc(text))
+    code = [place for place, block in enumerate(blocks) if block.startswith(">>>")]
+    shown = [block if place in code else rst.text(block) for place, block in enumerate(blocks)]
+    if code:
+        names = re.findall(r"\b[A-Za-z_]\w*", "\n".join(blocks[place] for place in code))
+        shown[code[0]] = _imports(import_module(function.__module__), names) + shown[code[0]]
+    return "\n\n".join(shown) + "\n" if text else ""
+
+
+def _imports(module: ModuleType, names: Sequence[str]) -> str:
+    """Lines that import those of some names that a module has."""
+    values = {name: getattr(module, name) for name in sorted(set(names)) if hasattr(module, name)}
+    own = [name for name, value in values.items() if not isinstance(value, ModuleType)]
+    others = [value.__name__.rpartition(".") for value in values.values() if isinstance(value, ModuleType)]
+    lines = [f"from {home} import {name}" if home else f"import {name}" for home, _, name in others]
+    lines += [f"from {module.__name__} import {', '.join(own)}"] if own else []
+    return "".join(f">>> {line}\n" for line in lines)
 
 
 def _source(key: str) -> str:
