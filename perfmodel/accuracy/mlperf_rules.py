@@ -30,7 +30,7 @@ class Software(NamedTuple):
 
 
 SOFTWARE = (
-    # who lists the containers of several benchmarks trains ResNet-50 in MXNet's, whichever others stand beside it
+    # who lists the containers of several benchmarks trains ResNet-50 in MXNet's
     Software("mxnet-ngc", "resnet50", "mxnet"),
     Software("tensorflow", "resnet50", "tensorflow"),
     Software("paddle-ngc", "resnet50", "paddle"),
