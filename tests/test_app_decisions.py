@@ -91,6 +91,25 @@ def test_the_downloaded_prediction_is_what_its_command_prints(monkeypatch):
     assert json.loads(made["Download JSON"]()) == json.loads(printed.stdout)
 
 
+def test_the_downloaded_curve_is_what_its_command_prints(monkeypatch):
+    made = {}
+    monkeypatch.setattr(
+        streamlit, "download_button", lambda label, data, *_, **__: made.update({label: data})
+    )
+    opened("scale", gpus="8,16", workload="vgg16")
+    printed = CliRunner().invoke(main, ["scale", "--gpus", "8,16", "--workload", "vgg16", "--json"])
+    answer = json.loads(made["Download JSON"]())
+    assert {row.pop("curve") for row in answer["rows"]} == {"all-reduce"}
+    assert answer == json.loads(printed.stdout)
+
+
+def test_an_address_says_a_distribution_as_the_command_line_does():
+    test = opened("stragglers", workers="7", k="3", distribution="lognormal:cv=0.5")
+    assert not test.error
+    assert "cv=0.5" in test.subheader[0].value
+    assert (test.query_params["distribution"], test.query_params["param"]) == ("lognormal", "cv=0.5")
+
+
 def test_what_does_not_fit_is_not_planned_with():
     assert "**It does not fit: " in words(opened(gpus="8", **{"local-batch-size": "4096"}))
 

@@ -1,5 +1,6 @@
 """Scale: efficiency, throughput and cost against the number of GPUs, for several strategies and networks."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -23,7 +24,7 @@ from app.options import MONEY, SCENARIO, convert, one_of, options, some_of
 from app.options import values as option_values
 from app.plain import plain
 from perfmodel.accuracy.scenarios import measured_time
-from perfmodel.api.scale import COLUMNS, notes_of
+from perfmodel.api.scale import COLUMNS, notes_of, scaling_of
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction
 from perfmodel.step.terms import sent
@@ -120,6 +121,18 @@ def table(
         for name, line in result.items()
         for p, value in zip(line, drawn[name], strict=True)
     ]
+
+
+def answer_of(
+    result: dict[str, list[Prediction]], drawn: dict[str, list[float | None]], y: str
+) -> dict[str, Any]:
+    """Return what ``perfmodel scale --json`` prints of every curve, each row with the name of its curve."""
+    rows = []
+    for name, line in result.items():
+        scaling = scaling_of([each.scenario["world_size"] for each in line], tuple(line))
+        for row, value in zip(json.loads(scaling.to_json())["rows"], drawn[name], strict=True):
+            rows.append({"curve": name, **row, **({} if y in FIELDS else {"cost_per_epoch": value})})
+    return {"rows": rows, "scenario": next(iter(result.values()))[-1].scenario}
 
 
 def picture(result: dict[str, list[Prediction]], drawn: dict[str, list[float | None]], y: str) -> None:
@@ -293,7 +306,7 @@ def page(asked: Asked) -> None:
     with st.container(horizontal=True):
         command = copies(asked, [p.scenario["world_size"] for p in first])
         report = report_pages.of_scaling(first, command)
-        downloads("scale", rows, {"rows": rows, "scenario": first[-1].scenario}, report)
+        downloads("scale", rows, lambda: answer_of(result, drawn, y), report)
     if len(result) > 1:
         st.caption("The report is of the first curve; CSV and JSON have all.")
     with fold("As a table") as is_open:

@@ -290,6 +290,14 @@ def upload() -> None:
         st.caption(f"From {file.name}; an upload is not part of the URL.")
 
 
+def take_apart() -> None:
+    """Let an address say a distribution as the command line does: ``lognormal:cv=0.5``."""
+    law, _, parameters = st.query_params.get("distribution", "").partition(":")
+    if parameters and law in LAW.choices and "param" not in st.query_params:
+        st.query_params.update({"distribution": law, "param": parameters})
+
+
+take_apart()
 asked = ask(
     "stragglers",
     {

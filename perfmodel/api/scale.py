@@ -54,7 +54,7 @@ class ScalingRow:
     interval: Interval | None
     """Of the iteration time [s]."""
     low_80: float | None
-    """Lower end of the 80 % interval of the scaling efficiency."""
+    """Lower end of the 80 % interval of the iteration time [s]."""
     high_80: float | None
     """Upper end of it."""
     ratio: Ratio | None
