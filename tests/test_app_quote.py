@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -38,6 +40,16 @@ def handed_over(quote: Quote) -> AppTest:
     return sound(test.run())
 
 
+def sentences(test: AppTest) -> list[str]:
+    """Those for a mail, of the claims that are drawn."""
+    return [code.value for code in test.code if code.value.startswith("The quote claims")]
+
+
+def clicked(row: int) -> Callable[..., SimpleNamespace]:
+    """A table of which somebody has clicked a row."""
+    return lambda *given, **more: SimpleNamespace(selection={"rows": [row]})
+
+
 @pytest.fixture
 def started(monkeypatch) -> list[Any]:
     """Processes of work, with no answer kept from before."""
@@ -57,7 +69,7 @@ def is_quick(quote: Quote) -> bool:
     return quote_work.work(quote, CATALOGUE, None).is_quick
 
 
-def test_a_process_checks_many_claims_once_and_the_worst_are_drawn(started):
+def test_a_process_checks_many_claims_once_and_the_worst_are_drawn(started, monkeypatch):
     quote = a_quote(MANY)
     test = handed_over(quote)
     assert len(started) == 1
@@ -67,13 +79,12 @@ def test_a_process_checks_many_claims_once_and_the_worst_are_drawn(started):
     assert checked[order[0]].value == max(claim.value for claim in checked)
     assert f"The 10 worst of {MANY} claims are drawn" in words(test)
     assert f"(claim {order[0] + 1}, the worst of {MANY})" in words(test)
-    assert [code.value for code in test.code if code.value.startswith("The quote claims")] == [
-        checked[index].sentence for index in order[:10]
-    ]
+    assert sentences(test) == [checked[index].sentence for index in order[:10]]
     (table,) = test.dataframe
     assert list(table.value["claim"]) == [index + 1 for index in order]
     assert list(table.value["verdict"]) == [checked[index].verdict for index in order]
-    sound(test.run())
+    monkeypatch.setattr(bounded.st, "dataframe", clicked(MANY - 1))
+    assert sentences(sound(test.run())) == [checked[index].sentence for index in (order[-1], *order[:10])]
     assert len(started) == 1
 
 
@@ -81,7 +92,7 @@ def test_few_claims_are_checked_here_and_all_are_drawn(started):
     test = handed_over(a_quote(10))
     assert not started
     assert not test.dataframe
-    assert len([code for code in test.code if code.value.startswith("The quote claims")]) == 10
+    assert len(sentences(test)) == 10
 
 
 @pytest.mark.parametrize(

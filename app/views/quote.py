@@ -223,7 +223,7 @@ def row(claim: Checked, index: int) -> dict[str, Any]:
         "claim": index + 1,
         "verdict": claim.verdict,
         "judgement": claim.judgement,
-        "likely": claim.probability,
+        "likely": None if claim.probability is None else round(claim.probability, 2),
         "claimed": claimed(claim),
         "limit": quotes.text(claim, claim.limit),
         "expected": "" if claim.expected is None else quotes.text(claim, claim.expected),
