@@ -44,7 +44,9 @@ class Profile(Record):
     """What is carried over; what was not measured is absent and stays the model's own."""
 
     made_by: str
+    """What wrote the file."""
     files: list[str]
+    """What it was measured from."""
     workload: str
     accelerator: str
     precision: str
@@ -59,6 +61,7 @@ class Profile(Record):
     launch_overhead: Measure | None = None
     """Gaps between the kernels of one step [s]."""
     link: LinkMeasure | None = None
+    """An all-reduce of one group of ranks."""
     overlap: Measure | None = None
     """Share of the communication that computation hid [1]; for information only: it depends on the network,
     and the model works out how much hides."""

@@ -67,6 +67,16 @@ def test_a_formula_shows_equation_symbols_source_example_and_commands(equations)
     assert "**Reached from** ``perfmodel.api.collective``" in equations["equations/shuffles.rst"]
 
 
+def failed_examples(*texts):
+    """What the examples of some texts print otherwise than they show, each text in a session of its own."""
+    failed: list[str] = []
+    for text in texts:
+        test = doctest.DocTestParser().get_doctest(text, {}, "example", None, None)
+        assert test.examples
+        doctest.DocTestRunner().run(test, out=failed.append)
+    return failed
+
+
 def test_the_example_of_every_formula_runs_as_it_stands(equations):
     examples = [
         part.partition("**Source**")[0]
@@ -74,12 +84,7 @@ def test_the_example_of_every_formula_runs_as_it_stands(equations):
         for part in page.split("**Example**")[1:]
     ]
     assert len(examples) == len(list(formulas()))
-    failed: list[str] = []
-    for text in examples:
-        doctest.DocTestRunner().run(
-            doctest.DocTestParser().get_doctest(text, {}, "example", None, None), out=failed.append
-        )
-    assert not failed
+    assert not failed_examples(*examples)
 
 
 def test_short_command_lines_are_watched_first():
@@ -197,6 +202,29 @@ def test_every_public_name_has_its_page_with_what_it_answers():
     assert "    name: str = 'all-reduce',\n       *,\n       ranks: int,\n" in collective
     assert "``lower_bound`` : ``float``\n   No algorithm" in collective
     assert "model_validate" not in collective
+
+
+def test_the_examples_of_the_python_reference_run_as_they_stand(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    made = python_pages.pages()
+    for name in ("collective", "compression", "model_parallel", "predict", "stragglers", "write_report"):
+        assert not failed_examples(made[f"reference/python/{name}.rst"]), name
+    assert "**Answers** :doc:`Prediction <Prediction>`\n" in made["reference/python/predict.rst"]
+    assert not [
+        name
+        for name, text in made.items()
+        if "**Examples**" in text and ">>> from perfmodel import" not in text
+    ]
+
+
+def test_every_field_of_the_python_reference_says_what_it_is():
+    made = python_pages.pages()
+    bare = re.compile(r"^(``\w+`` : ``.*``)\n   \\\n", re.MULTILINE)
+    assert not {name: bare.findall(text) for name, text in made.items() if bare.search(text)}
+    assert (
+        "``tokens_per_second`` : ``float | None``\n   Where samples are sequences [1/s]."
+        in (made["reference/python/Prediction.rst"])
+    )
 
 
 def test_the_fields_of_a_class_have_the_words_beside_them():

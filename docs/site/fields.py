@@ -4,8 +4,20 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import textwrap
 from typing import Any, NamedTuple
+
+from perfmodel.specs.options import declared
+from perfmodel.specs.scenario import Scenario
+from perfmodel.vocabulary import QUANTITIES
+
+_ENDS = {
+    f"{end}_{level}": f"{word} end of the {level} % interval."
+    for end, word in (("low", "Lower"), ("high", "Upper"))
+    for level in (80, 95)
+}
+"""What the ends of an interval are called, in every answer that has one."""
 
 
 class Field(NamedTuple):
@@ -15,7 +27,7 @@ class Field(NamedTuple):
     type: str
     """As its class writes it."""
     words: str
-    """Empty where the name says it all."""
+    """What its class says of it, else what the name means everywhere; with its unit, where it has one."""
 
 
 def fields(described: type) -> list[Field]:
@@ -29,7 +41,18 @@ def fields(described: type) -> list[Field]:
     for base in reversed(described.__mro__):
         if base.__module__.startswith("perfmodel."):
             result |= {field.name: field for field in _own(base)}
-    return list(result.values())
+    return [field._replace(words=_with_unit(field)) for field in result.values()]
+
+
+def _with_unit(field: Field) -> str:
+    quantity = QUANTITIES.get(field.name)
+    words = field.words or _ENDS.get(field.name, "")
+    if not words and quantity:
+        words = f"{quantity.meaning[:1].upper()}{quantity.meaning[1:]}."
+    if not words and field.name in declared(Scenario):
+        words = declared(Scenario)[field.name].words
+    stated = quantity is None or "[" in words or not re.search(r"\b(float|int)\b", field.type)
+    return words if stated or quantity.unit == "1" else f"{words.removesuffix('.')} [{quantity.unit}]."
 
 
 def _own(described: type) -> list[Field]:

@@ -43,8 +43,9 @@ def _page(name: str) -> str:
         _text(words.body),
         *_parameters(words, described),
         *_section("Returns", words),
+        *_public_answers(described),
         *_section("Raises", words),
-        *_section("Examples", words),
+        *_examples(name, words),
     ]
     if inspect.isclass(described):
         parts += _attributes(described) if not words.entries() else []
@@ -118,6 +119,20 @@ def _section(name: str, words: Docstring) -> list[str]:
     return [f"**{name}**\n", _text(text)] if text else []
 
 
+def _examples(name: str, words: Docstring) -> list[str]:
+    """The worked examples, with the import of what they call, so that they run as they stand."""
+    heading_and_text = _section("Examples", words)
+    before, prompt, after = "".join(heading_and_text[1:]).partition(">>> ")
+    shown = f"{before}>>> from perfmodel import {name}\n{prompt}{after}" if prompt else before
+    return [*heading_and_text[:1], shown] if heading_and_text else []
+
+
+def _public_answers(described: Any) -> list[str]:
+    """Links to the pages of the public classes that a function answers with."""
+    links = [f":doc:`{each.__name__} <{each.__name__}>`" for each in _classes(described) if each in _public()]
+    return [f"**Answers** {', '.join(links)}\n"] if links else []
+
+
 def _attributes(described: type) -> list[str]:
     rows = [(f"``{each.name}``", f"``{each.type}``", rst.text(each.words)) for each in fields(described)]
     return [rst.definitions(rows)]
@@ -135,19 +150,28 @@ def _methods(described: type) -> list[str]:
     return [rst.table(("method or property", "gives"), rows)]
 
 
+def _public() -> set[Any]:
+    """The classes that have a page."""
+    return {getattr(perfmodel, name) for name in perfmodel.__all__ if name[0].isupper()}
+
+
 def _answers(described: Any) -> list[type]:
     """The classes of perfmodel that a function answers with, and that have no page."""
+    return [each for each in _classes(described) if each not in _public()]
+
+
+def _classes(described: Any) -> list[type]:
+    """The classes of perfmodel that a function answers with."""
     if not inspect.isfunction(described):
         return []
     module = import_module(described.__module__)
     answer = described.__annotations__.get("return")
     answer = eval(answer, vars(module)) if isinstance(answer, str) else answer
-    public = {getattr(perfmodel, name) for name in perfmodel.__all__ if name[0].isupper()}
     result: dict[type, None] = {}
     waiting = [answer]
     while waiting:
         each = waiting.pop(0)
-        if inspect.isclass(each) and each.__module__.startswith("perfmodel.") and each not in public:
+        if inspect.isclass(each) and each.__module__.startswith("perfmodel."):
             result[each] = None
         waiting += get_args(each)
     return list(result)

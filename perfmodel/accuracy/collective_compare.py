@@ -37,6 +37,7 @@ class Row(NamedTuple):
     """A measured collective and what the model says of it; times in seconds, None where it must refuse."""
 
     measurement: Measurement
+    """What was measured."""
     predicted_time: float | None
     naive_time: float | None
     """A ring at the link's nominal bandwidth."""

@@ -35,8 +35,11 @@ class Row(NamedTuple):
     """A measured run and what the model says of it; times in seconds."""
 
     run: Run
+    """What was measured."""
     mode: Mode
+    """Whether it is predicted from specs or from an anchor."""
     measured_iteration_time: float | None
+    """None where the source states no time and no batch."""
     predicted_iteration_time: float | None
     """None where the model must refuse."""
     naive_iteration_time: float | None

@@ -92,7 +92,9 @@ class Answer(NamedTuple):
     """A submission and what the model says of it; numbers are None where it had to refuse."""
 
     submission: Submission
+    """What was measured."""
     mode: Mode
+    """Whether it is predicted from specs or from an anchor."""
     samples_to_target: float | None = None
     """By the curve of the other rounds."""
     samples_per_second: float | None = None

@@ -45,7 +45,9 @@ class Row(NamedTuple):
     """A measured run and what the model says of it; times in seconds, None where it must refuse."""
 
     run: TransformerRun
+    """What was measured."""
     mode: str
+    """Whether it is predicted from specs or from another run."""
     predicted_time: float | None
     naive_time: float | None
     """By one utilisation of the accelerators for all runs."""
@@ -55,6 +57,7 @@ class Row(NamedTuple):
     high_95: float | None
     anchor: str | None
     reason: str | None
+    """Why there is no prediction."""
 
     @property
     def error(self) -> float | None:

@@ -84,6 +84,7 @@ class OwnRuns:
     """The shipped fit, updated by runs of one's own."""
 
     learned: Update
+    """The factors that the runs move, and how far each run is missed."""
     files: tuple[str, ...]
     """They were read from."""
 

@@ -127,6 +127,7 @@ class Layouts(Table):
 
     workload: str
     machine: str
+    """The node, by its id."""
     rows: tuple[LayoutRow, ...]
     fitting: int
     """Layouts that fit; ``rows`` holds the fastest of them."""

@@ -54,6 +54,7 @@ class Schedule(Table):
     """Choices as the error falls."""
 
     choices: tuple[Choice, ...]
+    """What to choose at each error, the largest error first."""
     interval: float
     """Between two choices [s]."""
     note: str

@@ -88,12 +88,16 @@ class CompressedExchanges(Table):
     dense_time: float
     """Of an all-reduce of them, hidden behind nothing [s]."""
     dense_low_80: float
+    """Lower end of its 80 % interval [s]."""
     dense_high_80: float
+    """Upper end of its 80 % interval [s]."""
     dense_bandwidth: float
     """What its busiest port carries, as a ring's [B/s]."""
     rows: tuple[CompressedExchange, ...]
     assumed: tuple[str, ...]
+    """What nobody published or measured, and the answer takes all the same."""
     notes: tuple[str, ...]
+    """What limits the answer."""
 
     def records(self) -> list[Record]:
         """Return the rows."""

@@ -42,10 +42,14 @@ class Downpour:
     accelerator: str | None
     """Of each replica; None where its step was given."""
     link: str
+    """Of replicas and servers, each on a port of its own."""
     replicas: int
+    """That are there at the start."""
     servers: int
     push_every: int
+    """Steps of a replica between two pushes."""
     fetch_every: int
+    """Steps of a replica between two fetches."""
     step_time: float
     """Of a replica that waits for nothing [s]."""
     replica_speedup: float
@@ -61,6 +65,7 @@ class Downpour:
     server_load: float
     """Share of a server's port that this takes, of the fuller direction; above 1 the servers bind."""
     binds: Binding
+    """What sets the pace."""
     steps_per_second: float
     """Of all replicas."""
     steps_per_second_waiting: float
@@ -69,6 +74,7 @@ class Downpour:
     low_80: float | None
     """Samples per second, by the ends of the step's interval; None where the step was given or ports bind."""
     high_80: float | None
+    """The same, at the upper end."""
     updates_per_second: float
     """Pushes that a server applies."""
     mean_staleness: float
@@ -79,6 +85,7 @@ class Downpour:
     """Of one server, the optimizer's state included [B]."""
     optimizer: str
     lost: int
+    """Replicas that fail."""
     replicas_kept: float
     """Share of the replicas that are left."""
     throughput_kept: float
@@ -200,12 +207,14 @@ class ModelSpeedups(Table):
     """Speed-ups of one replica by machines: a closed form through one reported point, no prediction of it."""
 
     facts: str
+    """The reported point, and who reported it."""
     contention: float
     coherency: float
     peak_machines: float | None
     """Where the law peaks; None where it does not."""
     rows: tuple[ModelSpeedup, ...]
     status: Literal["fitted"] = "fitted"
+    """What the numbers stand on."""
 
     def records(self) -> list[Record]:
         """Return the rows."""

@@ -40,9 +40,11 @@ class Arrangements(Table):
 
     rows: tuple[Arrangement, ...]
     link: str
+    """Of workers and servers."""
     bandwidth: float
     """That bulk transfers reach on a port, each way [B/s]."""
     note: str
+    """What limits the answer."""
 
     def records(self) -> list[Record]:
         """Return the rows."""

@@ -227,11 +227,15 @@ class Quote(Spec):
     """A proposal: one scenario and what is claimed of it."""
 
     title: Text
+    """What is offered."""
     note: str = ""
+    """Printed below the title."""
     scenario: dict[str, Any] = fresh(dict)
     """Any of the options of ``perfmodel predict``, by the same names."""
     claims: Annotated[tuple[Claim, ...], Within(strict=False, min_length=1)]
+    """What is claimed, each with its quantity and value."""
     sources: dict[str, Source] = fresh(dict)
+    """Documents of the claims, by their keys."""
 
     def check_together(self) -> None:
         """Refuse a claim whose source the file does not list."""

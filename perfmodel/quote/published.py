@@ -28,14 +28,19 @@ class PublishedClaim(NamedTuple):
     """A published figure and the model's; values in SI."""
 
     quote: str
+    """Its file, without the ending."""
     claim: str
+    """In the words of the publication."""
     quantity: str
+    """What is claimed, as `check-quote` names it."""
     published: float | None
     """None: no figure was found."""
     predicted: float
+    """What the model says."""
     low_80: float
     high_80: float
     source: str | None
+    """Key of the publication in the file."""
 
     @property
     def error(self) -> float | None:

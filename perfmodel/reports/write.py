@@ -55,6 +55,7 @@ def write_report(
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> from perfmodel import predict
     >>> with TemporaryDirectory() as folder:

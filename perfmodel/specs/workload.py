@@ -107,7 +107,9 @@ class Workload:
     """
 
     id: str
+    """What ``--workload`` takes."""
     name: str
+    """As its publication writes it."""
     family: str
     """``cnn``, ``transformer``, ``recommender`` or ``custom``."""
     layers: tuple[Layer, ...]
@@ -125,7 +127,9 @@ class Workload:
     dataset: str = ""
     dataset_samples: int | None = None
     default_local_batch_size: int = 32
+    """Samples on each accelerator where nobody says."""
     default_optimizer: str = "sgd"
+    """Taken where nobody says."""
     detection_heads: bool = False
     """Whether it works on boxes or regions, which no layer stands for."""
     padded: bool = False
