@@ -47,6 +47,9 @@ def open_page(page: str, known: Mapping[str, Option], start: Mapping[str, Any] =
     session = st.session_state
     session.places, session.folds = {}, {}
     url = st.query_params.to_dict()
+    spellings = {spelling for option in known.values() for spelling in option.spellings}
+    if session.get("seen") and session.seen[0] != page and session.seen[1] == url and url.keys() - spellings:
+        url = {}  # of the page before: somebody clicked on this one while that was on its way
     if "chosen" not in session:
         session.chosen, session.refused, session.seen, session.opening = {}, {}, None, True
         session.emptied = set()

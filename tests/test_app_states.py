@@ -103,3 +103,10 @@ def test_back_to_an_address_without_options_takes_them_away_and_the_menu_does_no
     assert not sound(test.run()).query_params
     assert test.selectbox(key="option-workload").value is None
     assert "resnet50" in test.subheader[0].value
+
+
+def test_the_address_of_the_page_before_is_not_held_against_a_page():
+    test = opened("communication", ranks="16", size="1MB")
+    test.switch_page("views/predict.py")  # with the address as it was, as a click in between leaves it
+    assert not errors(sound(test.run()))
+    assert dict(test.query_params) == {"gpus": "32"}
