@@ -5,11 +5,10 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from datetime import date
-from typing import Any
-
-import streamlit as st
+from typing import Any, NamedTuple
 
 from app import session_hardware
+from app.file_marks import Mark, in_use, use
 from perfmodel.errors import InputError
 from perfmodel.resources import folder as data_folder
 from perfmodel.spec_quality import report
@@ -84,22 +83,38 @@ def provenance(result: SourcedSpec) -> list[dict[str, Any]]:
 
 def text_of(catalogue: Catalogue, id: str) -> str:
     """Return the file of a spec."""
-    for parent in (
-        session_hardware.folder() / "specs",
-        data_folder("hardware_specs") / catalogue.find(id)[0],
-    ):
-        file = parent / f"{id}.toml"
+    own = [file for file in session_hardware.specs() if file.stem == id]
+    for file in (*own, data_folder("hardware_specs") / catalogue.find(id)[0] / f"{id}.toml"):
         if file.is_file():
             return file.read_text("utf-8")
     return ""
 
 
-def take(text: str) -> tuple[str, list[str]]:
-    """Take a spec file into the session, checked as strictly as the package's own.
+class Taken(NamedTuple):
+    """A spec file that the session keeps."""
 
-    Returns
-    -------
-    its id, and what ``perfmodel specs check`` finds suspicious or missing about it
+    id: str
+    mark: Mark
+    """Of a file that is called by the id, as ``--specs`` takes it."""
+    findings: list[str]
+    """What ``perfmodel specs check`` finds suspicious or missing about it."""
+
+
+def take(text: str) -> Taken:
+    """Take a spec file into the session for every page, in place of one of the same id.
+
+    Raises
+    ------
+    InputError : as of ``checked``
+    """
+    result = checked(text)
+    others = [mark for mark in in_use("specs") if mark.name != result.mark.name]
+    use("specs", [*others, result.mark])
+    return result
+
+
+def checked(text: str) -> Taken:
+    """Keep a spec file for the session, checked as strictly as the package's own.
 
     Raises
     ------
@@ -114,29 +129,17 @@ def take(text: str) -> tuple[str, list[str]]:
     id = table.get("id")
     if not isinstance(id, str) or not id.replace("-", "").replace(".", "").replace("_", "").isalnum():
         raise InputError("id: expected the name of the spec, letters, digits, dot, dash and underscore")
-    file = session_hardware.folder() / "specs" / f"{id[:100]}.toml"
-    before = file.read_text("utf-8") if file.is_file() else None
-    file.parent.mkdir(exist_ok=True)
-    file.write_text(text, "utf-8")
+    mark = session_hardware.keep("specs", f"{id[:100]}.toml", text.encode())
+    file = session_hardware.place("specs", mark)
+    others = [path for path in session_hardware.specs() if path.name != file.name]
     try:
-        catalogue = Catalogue([file.parent])
+        catalogue = Catalogue([*others, file])
         kind, _ = catalogue.find(id)
         findings = [f for f in report(catalogue, date.today()) if f.id == f"{kind}/{id}"]
     except InputError:
-        if before is None:
-            file.unlink()
-        else:
-            file.write_text(before, "utf-8")
-        raise
-    st.session_state.catalogue = catalogue
-    return id, [f"{finding.kind}: {finding.message}" for finding in findings]
-
-
-def forget() -> None:
-    """Drop the session's own specs."""
-    for file in session_hardware.specs():
         file.unlink()
-    st.session_state.pop("catalogue", None)
+        raise
+    return Taken(id, mark, [f"{finding.kind}: {finding.message}" for finding in findings])
 
 
 def accelerator_toml(like: str, id: str, numbers: Mapping[str, str], peaks: Mapping[str, str]) -> str:

@@ -21,7 +21,8 @@ if (!window.oneEntryAChange) {
   window.oneEntryAChange = true;
   const push = history.pushState.bind(history);
   let acted = false;
-  for (const kind of ["pointerdown", "keydown"]) addEventListener(kind, () => { acted = true; }, true);
+  for (const kind of ["pointerdown", "keydown", "drop"])
+    addEventListener(kind, () => { acted = true; }, true);
   addEventListener("popstate", () => { acted = false; }, true);
   history.pushState = (state, title, address) => {
     if (acted) push(state, title, address); else history.replaceState(state, title, address);
@@ -38,6 +39,18 @@ def watch() -> None:
         st.html(
             f"{looks.STYLE}{looks.SCRIPT}{looks.SIDEBAR}{_ONE_ENTRY_A_CHANGE}", unsafe_allow_javascript=True
         )
+
+
+def has_arrived(page: str) -> bool:
+    """Whether the address of a page is newer than what the session holds: opened, or by Back and Forward.
+
+    A widget that was changed in this run is newer than the address.  An address without options is the
+    menu's, but on a page that had one of its own it is Back's.
+    """
+    session, url = st.session_state, st.query_params.to_dict()
+    seen = session.get("seen")
+    is_said = url or (seen and seen[0] == page and page in session.get("emptied", ()))
+    return bool(is_said) and not session.get("touched") and (page, url) != seen
 
 
 def replace(query: Mapping[str, str]) -> None:

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app import layout_options, session_hardware
+from app import file_marks, layout_options, own_profile, own_uploads, session_hardware
 from app.answering import answering
 from app.options import BASIC, MONEY, MORE, Option, as_command, as_python, options, scenario
+from app.plain import plain
 from app.state import START, chosen, close_page, open_page, show_mistake, widget, with_own
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction
@@ -57,6 +58,11 @@ BATCHES = ("local-batch-size", "global-batch-size")
 ABREAST = 3
 """Folds side by side."""
 CALIBRATION = "calibration"
+TAKES_SPECS = {
+    *("predict", "scale", "compare", "sensitivity", "plan", "check-quote", "layouts", "explain"),
+    *("collective", "specs"),
+}
+"""Commands that take hardware of one's own."""
 TAKES_FILES = {
     **dict.fromkeys(("predict", "scale", "compare", "sensitivity"), ("profile", CALIBRATION)),
     **dict.fromkeys(("plan", "check-quote"), (CALIBRATION,)),
@@ -105,22 +111,10 @@ def own_calibration() -> None:
     """Take what the user's own runs taught, for every page that predicts."""
     with fold("Your own calibration") as is_open:
         if is_open:
-            file = st.file_uploader(
-                "What your own runs taught: the file that “perfmodel calibrate” wrote",
-                type=["json"],
-                max_upload_size=5,
-                key="calibration-file",
-            )
-            session = st.session_state
-            if file is not None and session.get("calibration-id") != file.file_id:
-                with mistakes_shown():
-                    session_hardware.take_calibration(file.getvalue(), file.name)
-                session["calibration-id"] = file.file_id
-    if session_hardware.calibration() is not None:
-        st.caption(f"Calibrated by {st.session_state['calibration-name']}; not part of the URL.")
-        st.button(
-            "Predict without it", on_click=session_hardware.forget_calibration, key="forget-calibration"
-        )
+            with mistakes_shown():
+                words = "What your own runs taught: the file that “perfmodel calibrate” wrote"
+                own_uploads.field("calibration", words, "calibration-file")
+    own_uploads.in_use_line("calibration", "Calibrated by", "Predict without it")
 
 
 def ask(
@@ -170,7 +164,7 @@ def ask(
             for option in members if is_open else ():
                 widget(known[option.name])
     with st.sidebar:
-        _brought()
+        _brought(page)
     if body:
         with st.container(horizontal=True, vertical_alignment="top", key="page-body"):
             for option in body:
@@ -188,18 +182,18 @@ def ask(
     return Asked(chosen(known), top)
 
 
-def _brought() -> None:
-    """List the user's own files that the answer uses and the URL does not contain."""
-    if "profile-summary" in st.session_state:
-        st.checkbox(
-            "Use the profile of my trace",
-            value=True,
-            key="use-profile",
-            persist_state="session",
-            help=st.session_state["profile-summary"],
+def _brought(page: str) -> None:
+    """Say which of the user's own files the answer uses, where no field does."""
+    used = file_marks.USED.get(page, ())
+    if "profile" in used:
+        own_profile.draw_choice()
+    names = [file.name for file in session_hardware.specs()] if "specs" in used else []
+    if names:
+        st.caption(
+            plain(
+                f"With hardware of your own: {', '.join(names)}. Who opens the address needs the files too."
+            )
         )
-    if session_hardware.specs():
-        st.caption(f"With {len(session_hardware.specs())} of your own specs; they are not part of the URL.")
 
 
 @contextmanager
@@ -224,10 +218,11 @@ def mistakes_shown() -> Iterator[None]:
 
 
 def shell_command(command: str, picked: Mapping[str, Any], more: Sequence[tuple[str, str]] = ()) -> str:
-    """Return the question as a command, with options given more than once and the session's profile."""
-    own = session_hardware.own_names()
-    files = {name: own[name] for name in TAKES_FILES.get(command.partition(" ")[0], ()) if name in own}
-    return as_command(command, {**picked, **files}, more)
+    """Return the question as a command, with options given more than once and the session's own files."""
+    own, name = session_hardware.own_names(), command.partition(" ")[0]
+    files = {option: own[option] for option in TAKES_FILES.get(name, ()) if option in own}
+    specs = session_hardware.specs() if name in TAKES_SPECS else []
+    return as_command(command, {**picked, **files}, [*more, *(("specs", file.name) for file in specs)])
 
 
 def ways_out(
@@ -253,7 +248,9 @@ def ways_out(
             st.code("\n".join(lines), language="shell", wrap_lines=True)
         with st.popover("Copy as Python"):
             st.code(
-                python or as_python(picked, session_hardware.own_names()), language="python", wrap_lines=True
+                python or as_python(picked, session_hardware.own_names(), session_hardware.catalogue_words()),
+                language="python",
+                wrap_lines=True,
             )
 
 

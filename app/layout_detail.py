@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app import charts, layout_search, memory_chart, pipeline_chart, to_compare
+from app import charts, file_marks, layout_search, memory_chart, pipeline_chart, session_hardware, to_compare
 from app.layout import Asked, fold, sentence
 from app.looks import labelled, show_warnings
 from app.memory_chart import GIB
@@ -96,11 +96,12 @@ def show_layout(
         if own is None:
             query = {name: written(value) for name, value in priced.items()}
             if st.button("Open in Predict", key="to-predict"):
-                st.switch_page("views/predict.py", query_params=query)
+                file_marks.go("predict", query)
             if st.button("What would change it (Sensitivity)", key="to-sensitivity"):
-                st.switch_page("views/sensitivity.py", query_params=query)
+                file_marks.go("sensitivity", query)
         with st.popover("Commands of this layout"):
-            lines = [as_command(name, priced) for name in ("predict", "explain")]
+            specs = [("specs", file.name) for file in session_hardware.specs()]
+            lines = [as_command(name, priced, specs) for name in ("predict", "explain")]
             st.code("\n".join(lines), language="shell", wrap_lines=True)
     if own is None:
         to_compare.offer({layout_search.name_of(row.layout): priced}, titles=True)

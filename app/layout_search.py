@@ -146,7 +146,8 @@ def as_python(picked: Mapping[str, Any], network: str | None = None) -> str:
     """Return the question in Python; ``network`` is a file's name in place of a known one's."""
     asked = arguments(picked) | ({} if network is None else {"workload": network})
     given = ", ".join(f"{name}={value!r}" for name, value in asked.items())
-    return f"import perfmodel\n\nanswer = perfmodel.layouts({given})\nprint(answer)"
+    own = session_hardware.catalogue_words(", catalogue=perfmodel.")
+    return f"import perfmodel\n\nanswer = perfmodel.layouts({given}{own})\nprint(answer)"
 
 
 def listed(answer: Layouts, picked: Mapping[str, Any]) -> tuple[LayoutRow, ...]:

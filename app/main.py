@@ -9,7 +9,7 @@ HERE = Path(__file__).parent
 if str(HERE.parent) not in sys.path:  # the pages import one another as parts of ``app``
     sys.path.insert(0, str(HERE.parent))
 
-from app import history, numbers_first  # noqa: E402
+from app import file_marks, history, numbers_first  # noqa: E402
 from app.menu import PAGES, UNKNOWN  # noqa: E402
 
 st.set_page_config(page_title="perfmodel", layout="wide", initial_sidebar_state=336)  # labels fit
@@ -23,7 +23,7 @@ def to_predict() -> None:
 history.watch()
 numbers_first.begin()
 # not in a folder ``pages``, which Streamlit would make pages of before this list is read
-st.navigation(
+page = st.navigation(
     [
         *(
             st.Page(
@@ -38,4 +38,6 @@ st.navigation(
         st.Page(HERE / "views" / f"{UNKNOWN}.py", title="No such page", visibility="hidden"),
     ],
     position="top",
-).run()
+)
+file_marks.take_address(page.url_path or "predict")
+page.run()

@@ -259,8 +259,8 @@ def _words(name: str, value: Any) -> tuple[str, ...]:
     return f"--{name}", written(value)
 
 
-def as_python(picked: Mapping[str, Any], files: Mapping[str, str] = {}) -> str:
-    """Return the same question in Python.
+def as_python(picked: Mapping[str, Any], files: Mapping[str, str] = {}, catalogue: str = "") -> str:
+    """Return the same question in Python, by a catalogue that the words make.
 
     >>> print(as_python({"gpus": 8}))
     from perfmodel import Scenario, predict
@@ -270,8 +270,8 @@ def as_python(picked: Mapping[str, Any], files: Mapping[str, str] = {}) -> str:
     """
     words = values(picked, SCENARIO) | dict(files)
     return (
-        "from perfmodel import Scenario, predict\n\n"
-        f"answer = predict(Scenario({arguments(words)}))\n"
+        f"from perfmodel import {'Catalogue, ' * bool(catalogue)}Scenario, predict\n\n"
+        f"answer = predict(Scenario({arguments(words)}){', ' * bool(catalogue)}{catalogue})\n"
         "print(answer.iteration_time, answer.terms)"
     )
 

@@ -106,6 +106,8 @@ def as_python(asked: Goal) -> str:
     ]
     if conditions:
         said["conditions"] = f"perfmodel.Conditions({', '.join(conditions)})"
+    if own := session_hardware.catalogue_words("perfmodel."):
+        said["catalogue"] = own
     words = ", ".join(f"{name}={value}" for name, value in said.items())
     return f"import perfmodel\n\nresult = perfmodel.plan({words})\nprint(result)"
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from app import session_hardware
 from app.options import SCENARIO, values
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.quote import Checked, Claim, Quote, read_quote
@@ -62,29 +62,22 @@ def _plain(text: str) -> float | str:
         return text
 
 
-def handed_over(content: bytes, name: str) -> Quote:
+def handed_over(path: Path) -> Quote:
     """Return the quote of an uploaded file.
 
     Raises
     ------
     InputError : a file that is none
     """
-    path = session_hardware.folder() / session_hardware.own_name(name, "quote.toml")
-    path.write_bytes(content)
-    try:
-        quote = read_quote(path)[0]
-        if len(quote.claims) > MOST:
-            raise InputError(
-                f"{path}: {len(quote.claims):,} claims; this page takes up to {MOST}, "
-                "and perfmodel check-quote takes more"
-            )
-        for table in (quote.scenario, *(claim.scenario for claim in quote.claims)):
-            _without_files(table)
-        return quote
-    except InputError as error:
-        raise InputError(str(error).replace(str(path), name)) from None
-    finally:
-        path.unlink()
+    quote = read_quote(path)[0]
+    if len(quote.claims) > MOST:
+        raise InputError(
+            f"{path}: {len(quote.claims):,} claims; this page takes up to {MOST}, "
+            "and perfmodel check-quote takes more"
+        )
+    for table in (quote.scenario, *(claim.scenario for claim in quote.claims)):
+        _without_files(table)
+    return quote
 
 
 def _without_files(table: Mapping[str, Any]) -> None:

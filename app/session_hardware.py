@@ -11,10 +11,9 @@ from typing import Any
 
 import streamlit as st
 
-from perfmodel.calibration import calibrated
+from app.file_marks import USED, Kind, Mark, in_use, mark_of
 from perfmodel.equations.distribution import Empirical
 from perfmodel.equations.distributions import distribution
-from perfmodel.errors import InputError
 from perfmodel.specs.store import Catalogue
 
 LONGEST_NAME = 120
@@ -39,9 +38,7 @@ def folder_remover() -> Callable[[str], str]:
     if "folder" not in st.session_state:
         return str
     mine = str(folder())
-    inside = re.compile(
-        rf"{re.escape(mine)}/(?:specs/|calibration/|times/|profiles/\d+/|networks/[^/]+/[^/]+/)?"
-    )
+    inside = re.compile(rf"{re.escape(mine)}/(?:own/(?:network/\w+/[^/]+|\w+/\w+)/)?")
     return lambda message: inside.sub("", message)
 
 
@@ -65,14 +62,60 @@ def own_name(uploaded: str, otherwise: str) -> str:
     return otherwise if not name.strip(".") else name
 
 
+def place(kind: Kind, mark: Mark) -> Path:
+    """Return where the session keeps a file, if it has it, by the name that its owner knows."""
+    name = own_name(mark.name, kind)
+    parent = folder() / "own" / kind / mark.digest
+    if kind == "network":  # which is called by its folder where it is config.json
+        parent /= name.rpartition(".")[0] or name
+    return parent / name
+
+
+def keep(kind: Kind, name: str, content: bytes) -> Mark:
+    """Keep a file for the session; return its mark."""
+    mark = mark_of(own_name(name, kind), content)
+    file = place(kind, mark)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(content)
+    return mark
+
+
+TRACES = "traces-here"
+"""In the session: digests of the traces that it can show."""
+
+
+def has(kind: Kind, mark: Mark) -> bool:
+    """Whether the session has a file, by this name."""
+    if kind == "trace":
+        return mark.digest in st.session_state.get(TRACES, ())
+    return bool(mark.digest) and "folder" in st.session_state and place(kind, mark).is_file()
+
+
+def missing(page: str) -> dict[Kind, list[Mark]]:
+    """Return the files that the answer of a page uses and the session lacks."""
+    lacking = {kind: [mark for mark in in_use(kind) if not has(kind, mark)] for kind in USED.get(page, ())}
+    return {kind: marks for kind, marks in lacking.items() if marks}
+
+
+def files(kind: Kind) -> list[Path]:
+    """Return the files of a kind that are in use and here."""
+    return [place(kind, mark) for mark in in_use(kind) if has(kind, mark)]
+
+
 def catalogue() -> Catalogue:
     """Return the built-in hardware, with the session's own over it."""
-    return st.session_state.get("catalogue") or Catalogue.built_in()
+    own = tuple(specs())
+    if not own:
+        return Catalogue.built_in()
+    if st.session_state.get("catalogue", (None,))[0] != own:
+        st.session_state.catalogue = (own, Catalogue(own))
+    result: Catalogue = st.session_state.catalogue[1]
+    return result
 
 
 def specs() -> list[Path]:
-    """Return the session's own spec files."""
-    return sorted((folder() / "specs").glob("*.toml")) if "folder" in st.session_state else []
+    """Return the session's own spec files, each called by the id of what it describes."""
+    return sorted(files("specs"), key=lambda file: file.name)
 
 
 def tables() -> dict[str, Any] | None:
@@ -88,52 +131,24 @@ def tables() -> dict[str, Any] | None:
 
 def profile() -> str | None:
     """Return the file of the session's profile, where a trace was calibrated on and is in use."""
-    if "folder" not in st.session_state or not st.session_state.get("use-profile", True):
-        return None
-    name = st.session_state.get("profile-name")
-    return None if name is None else str(folder() / "profiles" / name)
+    return next(map(str, files("profile")), None)
 
 
 def calibration() -> str | None:
-    """Return the file of the session's own calibration, where one was handed over."""
-    name = st.session_state.get("calibration-name")
-    return None if name is None else str(folder() / "calibration" / name)
+    """Return the file of the session's own calibration, where one was handed over and is in use."""
+    return next(map(str, files("calibration")), None)
 
 
-def take_calibration(content: bytes, name: str) -> None:
-    """Take a file of ``perfmodel calibrate --data`` for every page that predicts.
-
-    Raises
-    ------
-    InputError : a file that is none
-    """
-    file = folder() / "calibration" / own_name(name, "mine.json")
-    file.parent.mkdir(exist_ok=True)
-    file.write_bytes(content)
-    try:
-        calibrated(str(file))
-    except InputError as error:
-        file.unlink()
-        forget_calibration()
-        raise InputError(str(error).replace(f"{file.parent}/", "")) from None
-    st.session_state["calibration-name"] = file.name
-
-
-def forget_calibration() -> None:
-    """Predict again by what comes along."""
-    st.session_state.pop("calibration-name", None)
-
-
-def own_files() -> dict[str, str]:
-    """Return the options of a scenario that name files of the session's own."""
-    files = {"profile": profile(), "calibration": calibration()}
-    return {name: path for name, path in files.items() if path is not None}
+def own_files(page: str = "predict") -> dict[str, str]:
+    """Return the options of a scenario that name files of the session's own, of those that a page uses."""
+    named = {"profile": profile(), "calibration": calibration()}
+    return {name: path for name, path in named.items() if path is not None and name in USED[page]}
 
 
 def own_texts() -> tuple[str, ...]:
     """Return what is in the session's own hardware, profile and calibration: with it a question is whole."""
-    files = [*specs(), *map(Path, own_files().values())]
-    return tuple(file.read_text("utf-8") for file in files)
+    texts = [*specs(), *map(Path, own_files().values())]
+    return tuple(file.read_text("utf-8") for file in texts)
 
 
 def own_names() -> dict[str, str]:
@@ -141,27 +156,30 @@ def own_names() -> dict[str, str]:
     return {name: Path(path).name for name, path in own_files().items()}
 
 
-def take_sample(content: bytes | None, name: str = "") -> None:
-    """Take a file of measured times as the law of a worker's, or forget the one before.
+def catalogue_words(start: str = "") -> str:
+    """Return the session's own hardware as an argument in Python, after ``start``; nothing without any."""
+    names = [file.name for file in specs()]
+    return f"{start}Catalogue({names!r})" if names else ""
+
+
+def law_of(file: Path) -> Empirical:
+    """Return the law of measured times.
 
     Raises
     ------
     InputError : no times in it
     """
-    st.session_state.pop("sample", None)
-    if content is None:
-        return
-    file = folder() / "times" / own_name(name, "times.csv")
-    file.parent.mkdir(exist_ok=True)
-    file.write_bytes(content)
-    try:
-        law = distribution("empirical", file=file)
-    finally:
-        file.unlink()
+    law = distribution("empirical", file=file)
     assert isinstance(law, Empirical)
-    st.session_state["sample"] = replace(law, source=file.name)
+    return replace(law, source=file.name)
 
 
 def sample() -> Empirical | None:
-    """Return the law of the session's own times."""
-    return st.session_state.get("sample")
+    """Return the law of the session's own times, read once."""
+    file = next(iter(files("times")), None)
+    if file is None:
+        return None
+    if st.session_state.get("sample", (None,))[0] != file:
+        st.session_state["sample"] = (file, law_of(file))
+    result: Empirical = st.session_state["sample"][1]
+    return result

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app import history, session_hardware
+from app import file_marks, history, own_uploads, session_hardware
 from app.looks import for_planners, labelled
 from app.options import Option, offered, read, written
 from app.plain import plain
@@ -53,17 +53,18 @@ def open_page(page: str, known: Mapping[str, Option], start: Mapping[str, Any] =
     if "chosen" not in session:
         session.chosen, session.refused, session.seen, session.opening = {}, {}, None, True
         session.emptied = set()
-    # a widget changed in this run is newer than the URL
-    # an address without options is the menu's, but on a page that had one of its own it is Back's
-    is_said = url or (page in session.emptied and session.seen and session.seen[0] == page)
-    outside = not session.pop("touched", False) and is_said and (page, url) != session.seen
-    if outside:
+    has_arrived = history.has_arrived(page)
+    session.pop("touched", None)
+    if has_arrived:
         session.refused = {}
         for option in known.values():
             session.chosen.pop(option.key, None)
             session.pop(_key(option), None)
         names = {spelling: name for name, option in known.items() for spelling in option.spellings}
+        marks = {file_marks.parameter(kind) for kind in file_marks.USED.get(page, ())}
         for spelling, text in url.items():
+            if spelling in marks:
+                continue
             name = names.get(spelling, spelling)
             try:
                 if name not in known:
@@ -86,13 +87,14 @@ def open_page(page: str, known: Mapping[str, Option], start: Mapping[str, Any] =
 
 
 def close_page(page: str, known: Mapping[str, Option], top: DeltaGenerator) -> None:
-    """Write the widgets into the URL; where something was refused, say so on top and stop.
+    """Write the widgets into the URL; where a file is missing or something was refused, say so and stop.
 
     No answer stands beside a field that cannot be read: it would be the answer to another question.
     """
     session = st.session_state
     said = {name: written(value) for name, value in chosen(known).items()}
     said |= {name: refused.text for name, refused in session.refused.items()}
+    said |= file_marks.said(page)
     if session.pop("opening", False):
         history.replace(said)
     elif said != st.query_params.to_dict():
@@ -105,6 +107,7 @@ def close_page(page: str, known: Mapping[str, Option], top: DeltaGenerator) -> N
         for name, value in chosen(known).items()
         if known[name].kind == "text"
     }
+    own_uploads.stop_without_files(page, top)
     if session.refused:
         with top:
             for name, refused in session.refused.items():

@@ -7,11 +7,12 @@ from typing import Any
 
 import streamlit as st
 
+from app import file_marks
 from app.cases import LETTERS, LONGEST_NAME, QUESTIONS, address
 from app.options import MONEY, SCENARIO
 from app.plain import plain
 
-_KEPT, _SHOWN = "to-compare", "compare-shows"
+_KEPT, _SHOWN, _FILES = "to-compare", "compare-shows", "compare-files"
 Added = tuple[str, dict[str, Any]]
 """A title, or nothing, and a scenario's options with prices."""
 
@@ -25,11 +26,12 @@ def follow(cases: Sequence[Added], is_example: bool) -> None:
     """Note what Compare shows: the next case is added to it, but not to an example that nobody asked for."""
     if kept() or not is_example:
         st.session_state[_KEPT if kept() else _SHOWN] = list(cases)
+        st.session_state[_FILES] = file_marks.said("compare")
 
 
 def open_compare(cases: Sequence[Added]) -> None:
     """Go to Compare with these cases."""
-    st.switch_page("views/compare.py", query_params=address(cases))
+    file_marks.go("compare", address(cases))
 
 
 def ask(question: str, base: Mapping[str, Any]) -> None:
@@ -87,4 +89,11 @@ def _add(title: str, picked: Mapping[str, Any]) -> str:
         note = f"Added to Compare as {letters[len(cases)].upper()}."
         if cases and {n: case.get(n) for n in MONEY} != {n: cases[0][1].get(n) for n in MONEY}:
             note += " Prices and failures are those of A there."
+    files = file_marks.said("compare")
+    if cases and files != session.get(_FILES, files):
+        note += (
+            " The cases before were added with other files of your own: Compare answers every case with "
+            "those that are in use when it is opened."
+        )
+    session[_FILES] = files
     return note

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from app import session_hardware, state
+from app.file_marks import Mark
 from app.options import options, scenario
+from app.own_uploads import TAKEN
 from app.uploads import Seen
 from perfmodel.errors import InputError
 from perfmodel.traces.traced_job import accelerators_called, run_as
@@ -37,7 +39,7 @@ def device_of(seen: Seen) -> Device:
     return Device(named.accelerator, tuple(family), ranks)
 
 
-def take_from_files(seen: Seen, files: tuple[str, ...], picked: Mapping[str, Any]) -> None:
+def take_from_files(seen: Seen, files: tuple[Mark, ...], picked: Mapping[str, Any]) -> None:
     """Put what the files say beside the page, once for each upload, and draw the page again.
 
     Raises
@@ -46,8 +48,8 @@ def take_from_files(seen: Seen, files: tuple[str, ...], picked: Mapping[str, Any
     """
     device, session = device_of(seen), st.session_state
     read = {name.replace("_", "-"): value for name, value in run_as(seen.traces, scenario(picked)).items()}
-    if session.get("taken-from") != files:
-        session["taken-from"] = files
+    if session.get(TAKEN) != files:
+        session[TAKEN] = files
         changes: dict[str, Any] = dict(read)
         if device.family and "node" not in picked and "accelerator" not in picked:
             changes["accelerator"] = device.family[0]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import streamlit as st
 
-from app import session_hardware
+from app import own_profile, own_uploads, session_hardware
+from app.file_marks import Mark, in_use
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction
 from perfmodel.profile import Profile, to_toml
@@ -30,33 +30,38 @@ class Seen(NamedTuple):
     timings: list[Timings]
 
 
-def read(files: Sequence[Any]) -> Seen | None:
-    """Return what uploaded files hold, reading each upload once; None without files.
+def read() -> Seen | None:
+    """Return what the traces in use hold, reading each upload once; None without any.
+
+    What the last ones hold is kept, as long as no others are handed over.
 
     Raises
     ------
     InputError : a file that is none of the kinds
     """
-    session = st.session_state
-    named = tuple(file.file_id for file in files)
-    if not files:
-        session.pop("seen-traces", None)
+    session, marks = st.session_state, in_use("trace")
+    if not marks:
         return None
-    if session.get("seen-traces", (None,))[0] != named:
-        session["seen-traces"] = (named, _read(files))
+    if session.get("seen-traces", (None,))[0] != marks:
+        given = session.get(own_uploads.GIVEN, {})
+        session["seen-traces"] = (marks, _read([(mark, given[mark.digest].getvalue()) for mark in marks]))
+        session[own_uploads.GIVEN] = {}
+        session[session_hardware.TRACES] = {mark.digest for mark in marks}
     seen: Seen = session["seen-traces"][1]
     return seen
 
 
-def _read(files: Sequence[Any]) -> Seen:
+def names() -> list[str]:
+    """Return what their owner calls the traces in use."""
+    return [session_hardware.own_name(mark.name, "trace") for mark in in_use("trace")]
+
+
+def _read(files: Sequence[tuple[Mark, bytes]]) -> Seen:
     seen = Seen([], [])
-    place = session_hardware.folder() / "traces"
-    for index, file in enumerate(files):
-        path = place / str(index) / session_hardware.own_name(file.name, "trace")
+    for mark, content in files:
+        path = session_hardware.place("trace", mark)
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("wb") as out:
-            file.seek(0)
-            shutil.copyfileobj(file, out)
+        path.write_bytes(content)
         try:
             result = read_trace(path)
         except InputError as error:
@@ -77,15 +82,8 @@ def calibrate(seen: Seen, scenario: Scenario, skip: int) -> Profile:
     ------
     InputError : a trace without marked steps
     """
-    session = st.session_state
     result = profile_of_traces(seen.traces, seen.timings, scenario, session_hardware.catalogue(), skip)
-    # a new name each time, as profiles are cached by name
-    session["profiles"] = session.get("profiles", 0) + 1
-    session["profile-name"] = f"{session['profiles']}/{profile_called(result.files)}"
-    file = session_hardware.folder() / "profiles" / session["profile-name"]
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(to_toml(result), "utf-8")
-    session["profile-summary"] = f"{result.workload} on {result.accelerator}: {', '.join(result.files)}"
+    own_profile.take(profile_called(result.files), to_toml(result))
     return result
 
 
@@ -119,9 +117,3 @@ def against_prediction(seen: Seen, prediction: Prediction, skip: int) -> list[di
         }
         for row in rows
     ]
-
-
-def forget() -> None:
-    """Drop the session's profile."""
-    st.session_state.pop("profile-summary", None)
-    st.session_state.pop("profile-name", None)

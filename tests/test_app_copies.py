@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from app import quotes
+from app import file_marks, quotes
 from app.layout import sentence
+from perfmodel.resources import folder
 from perfmodel.sensitivity import input_words
 from perfmodel.units import dollars, duration, show
 from tests.test_app import TRACED, a_trace, button, opened, sound, words
@@ -188,7 +189,12 @@ SHOWN = {
 def test_what_a_page_copies_runs_and_gives_what_it_shows(name, invoke, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     page, query = ASKED[name]
-    test = opened(page, **query)
+    copied(opened(page, **query), name, invoke)
+
+
+def copied(test: Any, name: str, invoke: Any) -> list[list[str]]:
+    """Run what a page copies, which gives what it shows; return the commands."""
+    page, query = ASKED[name]
     assert not test.error
     if name == "quote":
         picked = {**query, "gpus": 8}
@@ -198,13 +204,43 @@ def test_what_a_page_copies_runs_and_gives_what_it_shows(name, invoke, tmp_path,
     assert printed.strip()
     if page == "validation":  # forty seconds of fits
         assert commands == [["validate", "--out-of-sample", "--mode", "specs"]]
-        return
+        return commands
     answers = []
     for command in commands:
         done = invoke(*command, *([] if page == "hardware" else ["--json"]))
         assert done.exit_code == 0 or page == "quote", done.stderr
         answers.append(done.stdout if page == "hardware" else json.loads(done.stdout))
     SHOWN[page](test, answers, printed)
+    return commands
+
+
+OWN = {
+    "accelerators/v100-sxm2-16gb": ("[memory_bandwidth]\nvalue = 900e9", "[memory_bandwidth]\nvalue = 700e9"),
+    "accelerators/h100-sxm5-80gb": ("value = 3.35e12", "value = 2e12"),
+    "links/ib-edr-100g": ("[bandwidth]\nvalue = 12.5e9", "[bandwidth]\nvalue = 5e9"),
+}
+"""Built-in specs -> what a file of one's own of the same id says otherwise."""
+WITH_OWN_SPECS = [
+    name for name, (page, _) in ASKED.items() if file_marks.USED.get(page) not in (None, ("times",))
+]
+
+
+@pytest.mark.parametrize("name", [each for each in WITH_OWN_SPECS if ", " not in each])
+def test_copies_take_hardware_of_ones_own_along(name, invoke, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for id, (number, other) in OWN.items():
+        text = (folder("hardware_specs") / f"{id}.toml").read_text("utf-8")
+        assert number in text
+        Path(f"{id.partition('/')[2]}.toml").write_text(text.replace(number, other), "utf-8")
+    files = {path.name: path.read_bytes() for path in sorted(tmp_path.iterdir())}
+    marks = file_marks.written(file_marks.mark_of(*file) for file in files.items())
+    page, query = ASKED[name]
+    test = opened(page, **query, **{"own-specs": marks})
+    uploads = [(name, content, "application/toml") for name, content in files.items()]
+    sound(test.file_uploader(key="missing-specs").set_value(uploads).run())
+    commands = copied(test, name, invoke)
+    assert all(command.count("--specs") == len(OWN) for command in commands)
+    assert "Catalogue([" in copies(test)[1]
 
 
 def test_what_the_page_of_a_trace_copies_runs_on_the_file(invoke, tmp_path, monkeypatch):

@@ -40,8 +40,6 @@ def test_a_profile_is_called_as_its_trace_and_copied_by_that_name(invoke, tmp_pa
     Path("my step-profile.toml").write_text(learned)
     test.switch_page("views/predict.py")
     test.query_params.clear()
-    for name, value in TRACED.items():
-        test.query_params[name] = value
     sound(test.run())
     (command,), python = copies(test)
     assert command[-2:] == ["--profile", "my step-profile.toml"]
@@ -62,4 +60,4 @@ def test_a_quote_of_ones_own_is_copied_by_the_name_of_its_file(invoke, tmp_path,
     (claim,) = json.loads(invoke(*command, "--json").stdout)["claims"]
     assert claim["sentence"] in [block.value for block in test.get("code")]
     assert claim["verdict"] in run(python)
-    assert "not part of the URL" in words(test)
+    assert "The address names it" in words(test)

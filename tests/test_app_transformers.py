@@ -109,8 +109,9 @@ def test_the_network_of_a_config_takes_the_place_of_the_one_chosen(invoke, tmp_p
     assert sound(test.run()).subheader[0].value.startswith("config on ")
     test.file_uploader(key="config").set_value([("my own.json", content, "application/json")])
     assert sound(test.run()).subheader[0].value.startswith("my own on ")
-    assert "Of my own.json" in words(test)
-    assert "not part of the URL" in words(test)
+    assert "the network of my own.json" in words(test)
+    assert "The address names it" in words(test)
+    assert test.query_params["own-network"].startswith("my own.json~")
     (tmp_path / "my own.json").write_bytes(content)
     asked = {"gpus": 16, "global_batch_size": 64, "node": "dgx-h100"}
     best = perfmodel.layouts(str(tmp_path / "my own.json"), **asked).rows[0]

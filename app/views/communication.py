@@ -245,6 +245,7 @@ def _measured_beside(name: str, place: exchanges.Ranks, size: float) -> None:
 def _python(name: str, ranks: int, where: Mapping[str, Any], size: float) -> str:
     """The question in Python."""
     given = "".join(f", {word}={value!r}" for word, value in where.items())
+    given += session_hardware.catalogue_words(", catalogue=perfmodel.")
     return f'import perfmodel\n\nprint(perfmodel.collective("{name}", ranks={ranks}, size={size!r}{given}))'
 
 

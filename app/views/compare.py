@@ -209,14 +209,15 @@ def _python(base: dict[str, Any], asked: list[Variant], result: Comparison) -> s
     """The question in Python: every case under the name that it has on the page."""
     conditions = ", ".join(f"{name}={value!r}" for name, value in values(base, MONEY).items())
     costs = f", conditions=Conditions({conditions})" if conditions else ""
-    own = session_hardware.own_names()
+    own, catalogue = session_hardware.own_names(), session_hardware.catalogue_words(", ")
     lines = [
         f"case_of({name!r}, Scenario({arguments(values(cases.full(base, each.changed), SCENARIO) | own)})"
-        f"{costs})"
+        f"{catalogue}{costs})"
         for name, each in zip(result.names, asked, strict=True)
     ]
+    imported = ["Catalogue"] * bool(catalogue) + ["Conditions"] * bool(conditions) + ["Scenario"]
     return (
-        f"from perfmodel import {'Conditions, ' * bool(conditions)}Scenario\n"
+        f"from perfmodel import {', '.join(imported)}\n"
         "from perfmodel.comparison import case_of, compare\n\n"
         "result = compare([\n    " + ",\n    ".join(lines) + ",\n])\n"
         "print(result.verdict)"

@@ -1,11 +1,12 @@
 """Hardware: the catalogue with where each number comes from, and specs of one's own."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
 
-from app import charts, hardware, session_hardware
+from app import charts, hardware, own_uploads, session_hardware
 from app.layout import Asked, ask, downloads, mistakes_shown, ways_out
 from app.options import one_of
 from app.plain import plain
@@ -13,6 +14,9 @@ from perfmodel.errors import InputError
 from perfmodel.specs.store import KINDS
 
 START = {"kind": "accelerators", "id": "v100-sxm2-16gb"}
+FORMATS = ("fp32", "fp16", "bf16")
+TAKEN = "own-taken"
+# In the session: which of the two forms was sent, and what came of it.
 KIND = one_of("kind", KINDS, "accelerators", "What the table lists.")
 
 
@@ -58,54 +62,86 @@ def picture(kind: str, shown: str) -> None:
 def add() -> None:
     """Take a spec of one's own, as TOML or by a form."""
     st.subheader("Hardware of your own", anchor=False)
-    st.caption("Kept for this session alone, and not part of the address; every page then offers it.")
+    st.caption(
+        "Kept for this session alone, and offered on every page; an address names the file, and who opens it "
+        "needs the file too (see “The file”)."
+    )
     by_form, as_toml = st.tabs(["An accelerator, by form", "Anything, as TOML"])
     with by_form, st.form("own-accelerator", border=False):
-        like = st.selectbox(
+        st.selectbox(
             "Based on the accelerator", session_hardware.catalogue().ids("accelerators"), key="form-like"
         )
-        name = st.text_input("Name", placeholder="e.g. my-gpu", key="form-id")
-        numbers = {
-            field: st.text_input(label, placeholder=f"the same, or e.g. {example}", key=f"form-{field}")
-            for field, (label, _, example) in hardware.FIELDS.items()
-        }
-        peaks = {
-            kind: st.text_input(
+        st.text_input("Name", placeholder="e.g. my-gpu", key="form-id")
+        for field, (label, _, example) in hardware.FIELDS.items():
+            st.text_input(label, placeholder=f"the same, or e.g. {example}", key=f"form-{field}")
+        for kind in FORMATS:
+            st.text_input(
                 f"Peak rate in {kind}, without sparsity",
                 placeholder="the same, or e.g. 125TFLOP/s",
                 key=f"form-{kind}",
             )
-            for kind in ("fp32", "fp16", "bf16")
-        }
-        if st.form_submit_button("Check and use it"):
-            try:
-                given = {field: said for field, said in numbers.items() if said}
-                formats = {kind: said for kind, said in peaks.items() if said}
-                taken(hardware.accelerator_toml(like, name, given, formats))
-            except InputError as error:
-                st.error(plain(session_hardware.without_folder(str(error))))
+        st.form_submit_button("Check and use it", on_click=take, args=(by_the_form,))
+        say_taken(by_the_form)
     with as_toml, st.form("own-toml", border=False):
-        file = st.file_uploader("A spec file", type=["toml"], max_upload_size=1, key="toml-file")
-        text = st.text_area(
+        st.file_uploader("A spec file", type=["toml"], max_upload_size=1, key="toml-file")
+        st.text_area(
             "Or its text", height=280, key="toml-text", placeholder="Copy one from “The file” and change it."
         )
-        if st.form_submit_button("Check and use it", key="use-toml"):
-            try:
-                taken(file.getvalue().decode("utf-8") if file else text)
-            except UnicodeDecodeError:
-                st.error(plain(f"{file.name if file else 'the file'}: not UTF-8 text; expected TOML"))
-            except InputError as error:
-                st.error(plain(session_hardware.without_folder(str(error))))
+        st.form_submit_button("Check and use it", key="use-toml", on_click=take, args=(by_the_text,))
+        say_taken(by_the_text)
     if session_hardware.specs():
         st.markdown("Yours: " + ", ".join(f"`{path.stem}`" for path in session_hardware.specs()))
-        st.button("Forget them", on_click=hardware.forget)
+        st.button("Forget them", on_click=own_uploads.leave_out, args=("specs",), key="forget-specs")
 
 
-def taken(text: str) -> None:
-    """Take a file, and say what is wrong with it or what it replaces."""
-    id, findings = hardware.take(text)
-    st.success(plain(f"{id} is checked, and every page offers it."))
-    for finding in findings:
+def by_the_form() -> str:
+    """Return the spec file that the form describes.
+
+    Raises
+    ------
+    InputError : a number that cannot be read, an id that another has
+    """
+    session = st.session_state
+    numbers = {field: said for field in hardware.FIELDS if (said := session[f"form-{field}"])}
+    peaks = {kind: said for kind in FORMATS if (said := session[f"form-{kind}"])}
+    return hardware.accelerator_toml(session["form-like"], session["form-id"], numbers, peaks)
+
+
+def by_the_text() -> str:
+    """Return the spec file that was handed over or written.
+
+    Raises
+    ------
+    InputError : not text
+    """
+    file = st.session_state["toml-file"]
+    try:
+        return str(file.getvalue().decode("utf-8") if file else st.session_state["toml-text"])
+    except UnicodeDecodeError:
+        raise InputError(f"{file.name}: not UTF-8 text; expected TOML") from None
+
+
+def take(text_of: Callable[[], str]) -> None:
+    """Take a spec file in the run to come, whose address then names it."""
+    session = st.session_state
+    try:
+        session[TAKEN] = (text_of.__name__, hardware.take(text_of()))
+        session.touched = True
+    except InputError as error:
+        session[TAKEN] = (text_of.__name__, session_hardware.without_folder(str(error)))
+
+
+def say_taken(text_of: Callable[[], str]) -> None:
+    """Say what was taken, and what is suspicious about it, or why it was refused."""
+    form, result = st.session_state.get(TAKEN, ("", ""))
+    if form != text_of.__name__:
+        return
+    del st.session_state[TAKEN]
+    if isinstance(result, str):
+        st.error(plain(result))
+        return
+    st.success(plain(f"{result.id} is checked, and every page offers it."))
+    for finding in result.findings:
         st.warning(plain(finding))
 
 
@@ -129,7 +165,9 @@ def page(asked: Asked) -> None:
         st.caption(result.note)
     st.dataframe(numbers, hide_index=True, column_config={"address": st.column_config.LinkColumn()})
     with st.expander("The file"):
-        st.code(hardware.text_of(catalogue, id), language="toml")
+        text = hardware.text_of(catalogue, id)
+        st.code(text, language="toml")
+        st.download_button("Download the file", text, f"{id}.toml", "application/toml", on_click="ignore")
     picture(kind, id)
     st.dataframe(rows, hide_index=True)
     with st.container(horizontal=True):
@@ -143,7 +181,7 @@ def _python(kind: str, id: str) -> str:
     """The question in Python."""
     return (
         "from perfmodel.specs.store import Catalogue\n\n"
-        f"print(Catalogue.built_in().{kind.removesuffix('s')}({id!r}))"
+        f"print({session_hardware.catalogue_words() or 'Catalogue()'}.{kind.removesuffix('s')}({id!r}))"
     )
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import plotly.graph_objects as go
 import streamlit as st
 
-from app import charts, plan_form, plan_limits, session_hardware, to_compare
+from app import charts, file_marks, plan_form, plan_limits, session_hardware, to_compare
 from app.answering import answering
 from app.layout import (
     Asked,
@@ -76,7 +76,7 @@ def load(rows: list[dict[str, Any]], chosen: Any, workload: str, picked: dict[st
     if indices:
         index = indices[0][0] if isinstance(indices[0], list) else indices[0]
         query = plan_form.as_query(rows[int(index)], workload, picked)
-        st.switch_page("views/predict.py", query_params=query)
+        file_marks.go("predict", query)
 
 
 def figures(plan: dict[str, Any]) -> None:
@@ -112,7 +112,7 @@ def what_limits(result: dict[str, Any], goal: Goal, picked: dict[str, Any]) -> l
     if plan is None:
         return []
     options = plan_form.as_picked(plan, goal.workload, picked)
-    prediction = answering().predict(scenario(options, session_hardware.own_files()))
+    prediction = answering().predict(scenario(options, session_hardware.own_files("plan")))
     fit = goal.by_id(session_hardware.catalogue()).completed().fit()
     return plan_limits.limits(result, goal, prediction, fit)
 
@@ -163,7 +163,7 @@ def page(asked: Asked) -> None:
     with st.container(horizontal=True):
         if result["chosen"] and st.button(f"Load the {plan_limits.mark(result['chosen'])} plan into Predict"):
             query = plan_form.as_query(result["chosen"], goal.workload, asked.picked)
-            st.switch_page("views/predict.py", query_params=query)
+            file_marks.go("predict", query)
         to_compare.offer(plans_to_compare(rows, result["chosen"], goal.workload, asked.picked), titles=True)
     event = st.dataframe(
         table(rows),
@@ -184,8 +184,11 @@ def page(asked: Asked) -> None:
         downloads("plan", table(rows), result, plan_form.report_page(goal, searched, command))
     with fold("How it would be started") as is_open:
         if is_open and result["launch"]:
-            for text in filter(None, result["launch"].values()):
-                st.code(session_hardware.without_folder(text), language="shell", wrap_lines=True)
+            own = "".join(f" --specs {file.name}" for file in session_hardware.specs())
+            for name, text in result["launch"].items():
+                if text:
+                    line = session_hardware.without_folder(text) + own * (name == "predict")
+                    st.code(line, language="shell", wrap_lines=True)
     with fold("Machines without a price, plans left out, what was assumed") as is_open:
         if is_open:
             for row in result["unpriced"]:

@@ -9,6 +9,7 @@ from app import (
     cases,
     charts,
     decisions,
+    file_marks,
     layout_options,
     memory_chart,
     money,
@@ -73,7 +74,7 @@ def presets() -> None:
     with st.container(horizontal=True):
         for question, (page, query) in PRESETS.items():
             if st.button(question, key=f"preset-{question}"):
-                st.switch_page(f"views/{page}.py", query_params=query)
+                file_marks.go(page, query)
 
 
 def figures(prediction: Prediction) -> None:

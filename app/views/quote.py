@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import plotly.graph_objects as go
 import streamlit as st
 
-from app import axes, charts, decisions, quotes, report_pages, session_hardware
+from app import axes, charts, decisions, own_uploads, quotes, report_pages, session_hardware
 from app.answering import answering
 from app.layout import Asked, ask_scenario, downloads, mistakes_shown, sentence, shell_command, ways_out
 from app.options import file_words, one_of, text_of, whole_of
@@ -100,7 +100,7 @@ def counts(name: str) -> bool:
     """
     if name == "quote":
         return True
-    if st.session_state.get(FILE) is not None or newest(QUOTE) not in (None, FILLED):
+    if session_hardware.files("quote") or newest(QUOTE) not in (None, FILLED):
         return False
     return name not in quotes.EXTRA or quotes.goes_with(name, newest(QUANTITY) or USUAL)
 
@@ -108,11 +108,10 @@ def counts(name: str) -> bool:
 def quote_of(asked: Asked) -> Given:
     """Return what is to be checked: an upload, an example, or the fields."""
     with st.sidebar:
-        file = st.file_uploader("Or a quote's file", type=["toml"], max_upload_size=1, key=FILE)
-    if file is not None:
-        st.caption(plain(f"From {file.name}; an upload is not part of the URL. {STATED}"))
-        name = session_hardware.own_name(file.name, "quote.toml")
-        return Given(quotes.handed_over(file.getvalue(), name), name, False)
+        own_uploads.field("quote", "Or a quote's file", FILE)
+    for path in session_hardware.files("quote"):
+        own_uploads.in_use_line("quote", f"{STATED} It is", "Put it away")
+        return Given(quotes.handed_over(path), path.name, False)
     example = asked.picked.get("quote", FILLED)
     if example != FILLED:
         st.caption(f"{STATED} To ask about a job of your own, take “{FILLED}”.")
@@ -275,9 +274,11 @@ def _python(file: str) -> str:
     """The question in Python."""
     own = session_hardware.calibration() and session_hardware.own_names()["calibration"]
     calibration = f", calibration={own!r}" if own else ""
+    catalogue = session_hardware.catalogue_words(", ")
+    imported = "from perfmodel import Catalogue\n" if catalogue else ""
     return (
-        "from perfmodel.quote import check_quote, read_quote\n\n"
-        f"print(check_quote(read_quote({file!r})[0]{calibration}))"
+        f"{imported}from perfmodel.quote import check_quote, read_quote\n\n"
+        f"print(check_quote(read_quote({file!r})[0]{catalogue}{calibration}))"
     )
 
 

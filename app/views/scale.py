@@ -247,7 +247,8 @@ def _python(picked: dict[str, Any], counts: list[int]) -> str:
         f", {name}={value!r}"
         for name, value in (option_values(given, SCENARIO) | session_hardware.own_names()).items()
     )
-    return f"print(perfmodel.scale(gpus={counts}{words}))"
+    own = session_hardware.catalogue_words(", catalogue=perfmodel.")
+    return f"print(perfmodel.scale(gpus={counts}{words}{own}))"
 
 
 def copies(asked: Asked, counts: list[int]) -> str:

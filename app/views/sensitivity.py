@@ -102,10 +102,11 @@ def python(picked: dict[str, Any]) -> str:
     """The question in Python."""
     conditions = ", ".join(f"{name}={value!r}" for name, value in values(picked, MONEY).items())
     given = arguments(values(picked, SCENARIO) | session_hardware.own_names())
+    catalogue = session_hardware.catalogue_words(", ")
     return (
-        "from perfmodel import Conditions, Scenario\n"
+        f"from perfmodel import {'Catalogue, ' * bool(catalogue)}Conditions, Scenario\n"
         "from perfmodel.sensitivity import sensitivity\n\n"
-        f"result = sensitivity(Scenario({given}), "
+        f"result = sensitivity(Scenario({given}){catalogue}, "
         f"conditions=Conditions({conditions}))\n"
         "for row in result.rows:\n"
         "    print(row.name, row.value, row.time.below, row.time.above, row.low, row.high)"

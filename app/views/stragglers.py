@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import plotly.graph_objects as go
 import streamlit as st
 
-from app import charts, session_hardware
+from app import charts, own_uploads, session_hardware
 from app.answering import answering
 from app.layout import Asked, ask, downloads, fold, mistakes_shown, sentence, ways_out
 from app.options import options, values
@@ -37,7 +37,6 @@ EXAMPLES = {
     "gamma": "shape=4,scale=0.25",
     "two-point": "fast=1,slow=3,probability=0.05",
 }
-LARGEST_SAMPLE = 5
 MEANINGS = (
     "An update waits for: the gradients of all workers (sync), of the first K workers (k-sync), the first K "
     "gradients of any (k-batch-sync), one (async), K while the others go on (k-async, k-batch-async), all "
@@ -277,17 +276,9 @@ def _python(said: dict[str, Any], picked: dict[str, Any]) -> str:
 
 def upload() -> None:
     """Take a sample of one's own."""
-    with st.sidebar:
-        file = st.file_uploader(
-            "Or your own times: a CSV or text file, seconds, one a line",
-            type=["csv", "txt", "log"],
-            max_upload_size=LARGEST_SAMPLE,
-            key="times-file",
-        )
-    with mistakes_shown():
-        session_hardware.take_sample(*((file.getvalue(), file.name) if file else (None,)))
-    if file:
-        st.caption(f"From {file.name}; an upload is not part of the URL.")
+    with st.sidebar, mistakes_shown():
+        own_uploads.field("times", "Or your own times: a CSV or text file, seconds, one a line", "times-file")
+    own_uploads.in_use_line("times", "A worker's times are those of")
 
 
 def take_apart() -> None:

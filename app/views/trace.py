@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from app import charts, report_pages, session_hardware, traced_job, uploads
+from app import charts, own_profile, own_uploads, report_pages, session_hardware, traced_job, uploads
 from app.answering import answering
+from app.file_marks import in_use
 from app.layout import Asked, ask_scenario, downloads, fold, mistakes_shown, sentence, shell_command, ways_out
 from app.looks import labelled
 from app.options import file_words, options, scenario
@@ -217,19 +218,19 @@ def learn(seen: uploads.Seen, asked: Asked) -> None:
     if st.button("Calibrate on this trace", type="primary", disabled=bool(lacking)):
         with mistakes_shown():
             uploads.calibrate(seen, scenario(asked.picked), skip)
-    if "profile-summary" not in st.session_state:
+        st.rerun()  # the address names the profile
+    mark = own_profile.known()
+    if mark is None:
         return
-    called = st.session_state["profile-name"]
-    text = (session_hardware.folder() / "profiles" / called).read_text("utf-8")
-    st.success(f"In use on every page that predicts: {st.session_state['profile-summary']}")
+    text = session_hardware.place("profile", mark).read_text("utf-8")
+    st.success(plain(f"In use on every page that predicts: {own_profile.summary(mark)}"))
     with st.container(horizontal=True):
         if st.button("See it in Predict"):
             st.switch_page("views/predict.py")
         if st.button("See it in Scale"):
             st.switch_page("views/scale.py")
-        name = called.rpartition("/")[2]
-        st.download_button("Download the profile", text, name, "application/toml", on_click="ignore")
-        st.button("Forget it", on_click=uploads.forget)
+        st.download_button("Download the profile", text, mark.name, "application/toml", on_click="ignore")
+        st.button("Forget it", on_click=own_profile.forget)
     with st.expander("What was learned"):
         st.code(text, language="toml")
 
@@ -238,7 +239,7 @@ def uploaded(seen: uploads.Seen, asked: Asked) -> None:
     """Show what the files hold."""
     skip = asked.picked.get("skip", 0)
     with mistakes_shown():
-        traced_job.take_from_files(seen, tuple(file.file_id for file in files), asked.picked)
+        traced_job.take_from_files(seen, in_use("trace"), asked.picked)
         result = summary(seen.traces, skip)
     devices = result["devices"]
     with asked.top:
@@ -277,7 +278,7 @@ def uploaded(seen: uploads.Seen, asked: Asked) -> None:
         for device in devices
     ]
     with st.container(horizontal=True):
-        names = [session_hardware.own_name(file.name, "trace") for file in files]
+        names = uploads.names()
         command = f"trace summary {file_words(names)}"
         ways_out(command, {"skip": skip} if skip else {}, _python(names, skip))
         downloads("trace", rows, result, (lambda: html_report(result)) if devices else None)
@@ -316,15 +317,16 @@ def _python(names: list[str], skip: int) -> str:
 
 
 asked = ask_scenario("trace", body=(SKIP,), start=START)
-files = st.file_uploader(
-    "Traces: PyTorch Profiler (.json, .json.gz), Nsight Systems as SQLite (.sqlite, .sqlite.gz), or what "
-    "nccl-tests print",
-    accept_multiple_files=True,
-    key="trace-files",
-    help="Files stay on this machine, and go when the tab is closed. Several files are several ranks.",
-)
 with mistakes_shown():
-    seen = uploads.read(files)
+    own_uploads.field(
+        "trace",
+        "Traces: PyTorch Profiler (.json, .json.gz), Nsight Systems as SQLite (.sqlite, .sqlite.gz), or what "
+        "nccl-tests print",
+        "trace-files",
+        accept_multiple_files=True,
+        help="Files stay on this machine, and go when the tab is closed. Several files are several ranks.",
+    )
+    seen = uploads.read()
 if seen is None:
     predicted(asked)
 else:

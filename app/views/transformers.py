@@ -8,10 +8,12 @@ import streamlit as st
 from app import (
     charts,
     decisions,
+    file_marks,
     layout_detail,
     layout_map,
     layout_search,
     money,
+    own_uploads,
     report_pages,
     session_hardware,
 )
@@ -61,28 +63,18 @@ def presets() -> None:
     with st.container(horizontal=True):
         for question, query in PRESETS.items():
             if st.button(question, key=f"preset-{question}"):
-                st.switch_page("views/transformers.py", query_params=query)
+                file_marks.go("transformers", query)
 
 
 def uploaded() -> tuple[str, str] | None:
     """Return the file of a network of one's own, and what its owner calls it; None without one."""
     with st.sidebar, fold("A network of your own") as is_open:
-        file = is_open and st.file_uploader("Its config.json", type=["json"], max_upload_size=1, key="config")
-    if not file:
-        return None
-    name = session_hardware.own_name(file.name, "config.json")
-    called = name.rpartition(".")[0] or name  # by its folder where it is config.json
-    place = session_hardware.folder() / "networks" / file.file_id / called / name
-    if not place.is_file():
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(file.getvalue())
-    st.caption(
-        plain(
-            f"Of {name}, in place of the transformer chosen. It is not part of the URL: who opens that needs "
-            "the file too."
-        )
-    )
-    return str(place), name
+        if is_open:
+            own_uploads.field("network", "Its config.json", "config")
+    for path in session_hardware.files("network"):
+        own_uploads.in_use_line("network", "In place of the transformer chosen, the network of")
+        return str(path), path.name
+    return None
 
 
 def predicted(picked: Mapping[str, Any], row: LayoutRow, network: str | None) -> Prediction:
