@@ -74,6 +74,21 @@ def test_pages_with_the_accuracy_table_say_which_bar_is_missed(page):
 
 
 @pytest.mark.any_version
+def test_limits_say_what_the_report_says_of_tuned_code():
+    def covered(line: str) -> list[str]:
+        rows = [each for each in REPORT.read_text("utf-8").splitlines() if each.startswith(f"| {line} |")]
+        return [cell.strip() for cell in rows[0].split("|")[-3:-1]]
+
+    words = " ".join((ACCURACY / "limits.md").read_text("utf-8").split())
+    specs, anchored = (
+        covered(f"MLPerf, {mode}, to 64 accelerators *") for mode in ("from specs", "anchored")
+    )
+    assert f"the 80 % interval from specs holds {specs[0]} " in words
+    assert f"that of 95 % holds {specs[1]}. " in words
+    assert f"anchored, the 80 % interval holds {anchored[0]}." in words
+
+
+@pytest.mark.any_version
 def test_what_sources_in_no_fit_are_missed_by_is_what_the_report_was_made_of():
     runs = README.parent / "validation" / "measured" / "training_runs.csv"
     with runs.open(encoding="utf-8") as file:

@@ -2,8 +2,8 @@
 
 Where layers do not divide by stages and chunks, or the last chunk has the logits too, no stage is the slowest
 all the time: each waits at the longer chunks of others, and how long depends on the order of the passes.  No
-closed form is known for that; this is the recurrence itself, worked out once for a number of layers, of stages
-and of chunks, in layers' times.
+closed form is known for that; this is the recurrence itself, worked out once for a number of layers, stages
+and chunks, in layers' times.
 
 Validity
 --------
