@@ -64,14 +64,20 @@ PICTURES = {"Input Dims": [[32, 3, 224, 224], [64, 3, 7, 7], []]}
 """Of a first convolution, as a profiler that records shapes notes them."""
 
 
+INNER = [{"Input Dims": [[32, n, 56, 56], [4 * n, n, k, k]]} for n, k in ((64, 1), (256, 3))]
+"""Of two more of resnet50's, one of them vgg16's too."""
+
+
 def of_products(kernel: str = "volta_sgemm_64x64_nt", **shapes):
-    """A trace of four steps of one kernel and, with shapes, of the operator that launched it."""
+    """A trace of four steps of one kernel and, with shapes, of the operators that launched it."""
+    inner = [("cpu_op", "aten::conv2d", 10, 1, each) for each in INNER] if shapes else []
     events = [
         {"ph": "X", "cat": category, "name": name, "ts": 1e6 * i, "dur": long, "pid": process, "args": args}
         for i in range(4)
         for category, name, long, process, args in (
             ("user_annotation", f"ProfilerStep#{i}", 1e5, 1, {}),
             ("cpu_op", "aten::conv2d", 10, 1, shapes),
+            *inner,
             ("kernel", kernel, 9e4, 0, {"device": 0}),
         )
     ]
@@ -106,7 +112,7 @@ def test_precision_and_batch_of_the_file_stand_in_sidebar_and_address():
     ],
 )
 def test_another_precision_or_batch_than_the_files_is_refused(asked, right):
-    test = handed_over(of_products(**PICTURES), workload="resnet50", gpus="1", **asked)
+    test = handed_over(of_products(**PICTURES), **{"workload": "resnet50", "gpus": "1", **asked})
     assert right in errors(test)
     assert not [each for each in test.button if "Calibrate" in each.label]
 

@@ -19,7 +19,7 @@ from perfmodel.step.computation import computation
 from perfmodel.traces.device_trace import DeviceTrace, intervals, length, overlap, union, within
 from perfmodel.traces.nccl_tests import Timings
 from perfmodel.traces.summary import kept_steps
-from perfmodel.traces.traced_job import job_of
+from perfmodel.traces.traced_job import check_network, job_of
 from perfmodel.units import show
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def profile_of_traces(
         the trace than in the scenario
     """
     setting = resolve(job_of(traces, scenario, catalogue)[0], catalogue)
+    check_network(traces, setting.workload)
     result: dict[str, Any] = {}
     steps = [row for trace in traces for row in _steps(trace, skip)]
     if traces and not steps:

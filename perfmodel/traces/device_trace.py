@@ -87,6 +87,8 @@ class DeviceTrace(NamedTuple):
     """None where the file has kernels alone."""
     formats: tuple[str, ...] = ()
     """Of the numbers in matrix products, such as fp32; empty where that is not certain."""
+    convolutions: frozenset[int] = frozenset()
+    """Numbers of weights of the network's convolutions, where the profiler recorded shapes."""
     samples: int | None = None
     """Of one pass, where the profiler recorded shapes and the network begins with a convolution."""
 

@@ -23,7 +23,7 @@ from perfmodel.traces.collective_names import (
 from perfmodel.traces.device_trace import Activity, Collective, DeviceTrace, intervals, union
 from perfmodel.traces.json_stream import read_events
 from perfmodel.traces.marked_ranges import Ranges
-from perfmodel.traces.products import formats_of, samples_of
+from perfmodel.traces.products import formats_of, samples_of, weights_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -106,6 +106,7 @@ def read_kineto(path: Path, progress: Callable[[int], None] | None = None) -> li
     peak, stacks = 0.0, False
     kernels: set[str] = set()
     samples: set[int | None] = set()
+    weights: set[int | None] = set()
     for event in read_events(path, header, HEADER, progress):
         name, category = _text(event.get("name")), _text(event.get("cat")).lower()
         if name == "[memory]":
@@ -125,6 +126,7 @@ def read_kineto(path: Path, progress: Callable[[int], None] | None = None) -> li
         elif category in OPERATORS:
             cpu.add(span)
             samples.add(samples_of(name, _arguments(event)))
+            weights.add(weights_of(name, _arguments(event)))
         elif category in ANNOTATIONS:
             long = span[1] - span[0]
             on_host = category == "user_annotation"
@@ -205,6 +207,7 @@ def read_kineto(path: Path, progress: Callable[[int], None] | None = None) -> li
                 memories_held[number].memory(in_backwards, in_updates),
             ),
             formats,
+            frozenset(size for size in weights if size),
             taken.pop() if len(taken) == 1 else None,
         )
         for number, device in sorted(devices.items())

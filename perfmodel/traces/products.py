@@ -1,16 +1,17 @@
-"""What matrix products of a trace say of its job: their number format, and how many samples a pass has."""
+"""What matrix products of a trace say of its job: number format, samples of a pass, the network's weights."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from math import prod
 from typing import Any
 
 HALF = ("fp16", "bf16", "fp8")
 """Formats of mixed precision; a job that has them has products in fp32 besides."""
 COLOURS = (1, 3)
 """Channels of pictures: a convolution of so many is the first of its network."""
-_FIRST = ("aten::conv2d", "aten::convolution")
+_CONVOLUTIONS = ("aten::conv2d", "aten::convolution")
 _PRODUCT = re.compile(
     r"gemm|convolve|fprop|dgrad|wgrad|winograd|scudnn|implicit_|conv\d|conv_|cijk|nvjet|flash|fmha|attention"
     r"|triton_.*mm|xmma|[hs]\d+cudnn|tensorop",
@@ -22,7 +23,7 @@ _AUXILIARY = re.compile(
 _FORMATS = (
     ("fp8", re.compile(r"e4m3|e5m2|fp8|nvjet_q", re.IGNORECASE)),
     ("bf16", re.compile(r"bf16|bfloat16|_BB?S_|_BSS_|nvjet_t", re.IGNORECASE)),
-    ("tf32", re.compile(r"tf32|cutlass\w*_s1688gemm", re.IGNORECASE)),
+    ("tf32", re.compile(r"tf32|tfloat32|cutlass\w*_s1688gemm", re.IGNORECASE)),
     ("fp16", re.compile(r"fp16|f16|half|hgemm|h884|h1688|h16816|_HHS_|_HSS_|_HB_|nvjet_h", re.IGNORECASE)),
     ("fp32", re.compile(r"sgemm|scudnn|gcgemm|fp32|f32|<float|float>|, float|_SB_", re.IGNORECASE)),
 )
@@ -67,15 +68,32 @@ def samples_of(operator: str, arguments: Mapping[str, Any]) -> int | None:
     32
     >>> samples_of("aten::conv2d", {"Input Dims": [[32, 64, 56, 56], [64, 64, 1, 1], []]})
     """
-    dims = arguments.get("Input Dims") if operator in _FIRST else None
-    if not isinstance(dims, list) or len(dims) < 2:
-        return None
-    pictures, weights = dims[:2]
-    if not all(isinstance(each, list) and len(each) == 4 for each in (pictures, weights)):
-        return None
-    samples, channels = pictures[:2]
-    is_count = isinstance(samples, int) and not isinstance(samples, bool) and samples > 0
-    return samples if is_count and channels in COLOURS and weights[1] == channels else None
+    pictures, weights = _shapes(operator, arguments)
+    return pictures[0] if pictures and pictures[1] in COLOURS and weights[1] == pictures[1] else None
+
+
+def weights_of(operator: str, arguments: Mapping[str, Any]) -> int | None:
+    """Return the number of weights of a convolution; None of any other operator.
+
+    >>> weights_of("aten::conv2d", {"Input Dims": [[32, 3, 224, 224], [64, 3, 7, 7], []]})
+    9408
+    """
+    _, weights = _shapes(operator, arguments)
+    return prod(weights) if weights else None
+
+
+def _shapes(operator: str, arguments: Mapping[str, Any]) -> tuple[list[int], list[int]]:
+    """Shapes of a convolution's pictures and weights, where the profiler recorded them; else nothing."""
+    dims = arguments.get("Input Dims") if operator in _CONVOLUTIONS else None
+    if not isinstance(dims, list) or len(dims) < 2 or not all(map(_is_shape, dims[:2])):
+        return [], []
+    return dims[0], dims[1]
+
+
+def _is_shape(value: Any) -> bool:
+    return (
+        isinstance(value, list) and len(value) == 4 and all(type(each) is int and each > 0 for each in value)
+    )
 
 
 def contradiction(precision: str, formats: tuple[str, ...]) -> str:
@@ -101,3 +119,13 @@ def likeliest(formats: tuple[str, ...]) -> str:
     ('fp32', 'tf32', '', '')
     """
     return formats[0] if formats[:1] in (("bf16",), ("tf32",), ("fp32",)) else ""
+
+
+def alike(weights: Iterable[int], others: Iterable[int]) -> float:
+    """Return the share of a trace's convolutions that a network has [1], by the numbers of their weights.
+
+    >>> alike([9408, 4096, 36864], [9408, 36864, 73728])
+    0.6666666666666666
+    """
+    one, other = set(weights), set(others)
+    return len(one & other) / len(one) if one else 1.0

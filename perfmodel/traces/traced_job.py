@@ -10,8 +10,10 @@ from typing import Any
 from perfmodel.errors import InputError
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
+from perfmodel.specs.workload import Workload
 from perfmodel.traces.device_trace import DeviceTrace
-from perfmodel.traces.products import contradiction, likeliest
+from perfmodel.traces.products import alike, contradiction, likeliest
+from perfmodel.workloads.catalogue import network
 
 _FORM = re.compile(r"sxm\d*|pcie|nvl")
 _MEMORY = re.compile(r"(\d+)gb")
@@ -21,6 +23,8 @@ _FILLERS = frozenset(
 _TOKEN = re.compile(r"[a-z0-9]+")
 _BESIDES = re.compile(r"\(.*?\)|\d+ ?gb")
 """Parts of our accelerators' names that are not the model: a remark, the memory."""
+LEAST_ALIKE = 2 / 3
+"""Share of the traced convolutions that the network named must have [1]: a first layer is changed often."""
 NOT_SAID = ("workload", "precision", "local_batch_size")
 """Options of a job that not every trace tells."""
 
@@ -89,6 +93,8 @@ def run_as(traces: Sequence[DeviceTrace], scenario: Scenario) -> dict[str, Any]:
     """
     result: dict[str, Any] = {}
     given = scenario.model_fields_set
+    if "workload" in given and any(trace.convolutions for trace in traces):
+        check_network(traces, network(scenario.workload, scenario.sequence_length))
     for trace in traces:
         if trace.formats and "precision" in given:
             better = contradiction(scenario.precision or "", trace.formats)
@@ -109,6 +115,24 @@ def run_as(traces: Sequence[DeviceTrace], scenario: Scenario) -> dict[str, Any]:
                 f"--local-batch-size {trace.samples}"
             )
     return result
+
+
+def check_network(traces: Sequence[DeviceTrace], workload: Workload) -> None:
+    """Compare the convolutions that traces recorded with a network's.
+
+    Raises
+    ------
+    InputError : the network has too few of them
+    """
+    own = {layer.tensors[0] for layer in workload.layers if layer.kind == "conv" and layer.tensors}
+    for trace in traces:
+        if trace.convolutions and alike(trace.convolutions, own) < LEAST_ALIKE:
+            both = len(trace.convolutions & own)
+            raise InputError(
+                f"{Path(trace.file).name}: it is not of --workload {workload.id}: of its "
+                f"{len(trace.convolutions)} sizes of convolutions {both} are that network's; expected the "
+                "network that was traced"
+            )
 
 
 def _batch_of(scenario: Scenario, ranks: int | None) -> float | None:
