@@ -37,10 +37,10 @@ def _figures(row: LayoutRow) -> None:
                 "Of the fullest GPU.",
             ),
             (
-                "Pipeline bubble",
+                "Idle stages",
                 f"{row.bubble_fraction:.1%}",
                 None,
-                "Share of the step in which stages wait.",
+                "Share of the step in which stages wait: the pipeline's bubble, and the fullest stage.",
             ),
         ):
             st.metric(

@@ -106,7 +106,8 @@ def labelled(text: str) -> str:
     >>> labelled("no price is known: give --price"), labelled("twice --unknown")
     ('no price is known: fill in “Price of a machine [USD/h]”', 'twice --unknown')
     """
-    text = _GIVE.sub("fill in ", text.replace("perfmodel layouts", "the page “Transformers”"))
+    text = text.replace("perfmodel layouts", "the page “Transformers”").replace("predict --", "--")
+    text = _GIVE.sub("fill in ", text)
     return _OPTION.sub(lambda match: _called(match[1], match[0]), text)
 
 

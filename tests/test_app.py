@@ -29,7 +29,7 @@ from perfmodel.prediction import predict
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.traces.timeline import timeline
-from perfmodel.units import duration, show
+from perfmodel.units import duration, show, show_range
 
 MAIN = Path(__file__).parents[1] / "app" / "main.py"
 NONSENSE = {
@@ -428,13 +428,18 @@ def test_the_time_to_train_by_a_recipe_stands_on_the_page_with_its_framework():
     answer = predicted(Scenario(gpus=64, accelerator="v100-sxm2-16gb"), Catalogue.built_in(), recipe="mlperf")
     assert shown["Time to target"] == duration(answer.time_to_target["time"])
     assert "recipe mlperf with framework mxnet-ngc" in words(page)
+    assert "--recipe" not in words(page)
+    (below,) = [metric.delta for metric in page.metric if metric.label == "Time to target"]
+    spread, time = answer.prediction.interval, answer.time_to_target["time"]
+    ends = [time * end / answer.prediction.iteration_time for end in (spread.low_80, spread.high_80)]
+    assert below == f"80 %: {show_range(*ends, 's')}"
     assert "does not predict the next token" in errors(opened("predict", **(query | {"recipe": "tokens"})))
 
 
 def test_a_plan_is_what_the_search_finds_and_leads_to_its_prediction():
     test = opened("plan", **NARROW["plan"])
     found = search(Goal(accelerators=("v100-sxm2-16gb",), instances=("p3.16xlarge",), epochs=1.0, max_gpus=8))
-    assert test.markdown[0].value == f"**{verdict(found)[0]}**"
+    assert test.markdown[0].value == f"**{plain(verdict(found)[0])}**"
     button(test, "Load the chosen plan into Predict").click()
     sound(test.run())
     chosen = found.chosen

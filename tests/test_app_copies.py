@@ -13,6 +13,7 @@ import pytest
 
 from app import file_marks, quotes
 from app.layout import sentence
+from app.plain import plain
 from perfmodel.resources import folder
 from perfmodel.sensitivity import input_words
 from perfmodel.units import dollars, duration, show
@@ -116,7 +117,7 @@ def shared_out(test: Any, answers: list[Any], printed: str) -> None:
 
 def planned(test: Any, answers: list[Any], printed: str) -> None:
     (answer,) = answers
-    assert f"**{answer['verdict'][0]}**" in words(test)
+    assert f"**{plain(answer['verdict'][0])}**" in words(test)
     assert answer["verdict"][0] in " ".join(printed.split())
 
 

@@ -67,6 +67,12 @@ def test_a_network_chosen_for_one_machine_is_said_to_have_no_effect():
     assert not any("no effect" in warning.value for warning in opened(**chosen | {"gpus": "16"}).warning)
 
 
+def test_a_plan_without_a_price_names_the_field_and_not_the_command_lines_option():
+    said = words(opened("plan", node="dgx-1v", epochs="1", **{"max-gpus": "8"}))
+    assert "No price is known of dgx-1v" in said
+    assert "--price" not in said
+
+
 def test_the_one_case_that_fits_is_taken_and_the_others_are_marked():
     said = words(opened("compare", gpus="8", workload="llama-2-7b", **{"b-accelerator": "h100-sxm5-80gb"}))
     assert "**Take B (h100-sxm5-80gb): no other fits the memory of its GPUs (A (v100-sxm2-16gb))." in said
@@ -78,6 +84,8 @@ def test_compare_says_what_each_case_is_warned_of_and_names_no_missing_option():
     test = opened("compare", gpus="16", workload="vgg16", **{"b-compression": "topk:0.01"})
     assert "B: topk:0.01, as published: no loss of accuracy at a density" in test.warning[0].value
     assert "Compression of gradients: - / topk:0.01" in words(test)
+    rows = test.dataframe[0].value.set_index("")
+    assert rows.loc["scaling efficiency", "A"].endswith("%")
 
 
 def test_the_downloaded_prediction_is_what_its_command_prints(monkeypatch):

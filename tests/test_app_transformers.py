@@ -88,6 +88,7 @@ def test_a_question_that_is_not_whole_or_has_no_answer_is_said():
     nothing = opened("transformers", **{**SMALL, "workload": "gpt3-175b", "gpus": "2"})
     assert "the least needs" in errors(nothing)
     assert nothing.subheader[0].value == "No layout fits into memory"
+    assert not nothing.get("spinner")
     enough = nothing.button(key="take-enough")
     there = sound(enough.click().run())
     assert not there.error

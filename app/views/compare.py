@@ -58,10 +58,16 @@ def compared(base: dict[str, Any], asked: list[Variant]) -> Compared:
     return answering().compare(named, Conditions(**values(base, MONEY)))
 
 
-def shown(value: float | None, unit: str) -> str:
+SHARES = ("scaling_efficiency", "mfu", "hfu")
+"""Quantities that people read in per cent."""
+
+
+def shown(value: float | None, unit: str, quantity: str = "") -> str:
     """Return a quantity as people read it."""
     if value is None:
         return "-"
+    if quantity in SHARES:
+        return f"{value:.1%}"
     if unit == "B":  # a memory's
         return f"{value / 2**30:.3g} GiB"
     if unit == "s":
@@ -120,7 +126,10 @@ def table(result: Comparison) -> list[dict[str, str]]:
         {
             "": _label(row.quantity),
             "unit": "" if row.unit in ("s", "B", "1") else row.unit,
-            **{letter: shown(value, row.unit) for letter, value in zip(letters, row.values, strict=True)},
+            **{
+                letter: shown(value, row.unit, row.quantity)
+                for letter, value in zip(letters, row.values, strict=True)
+            },
             **{
                 f"{letter} - A": _change(change)
                 for letter, change in list(zip(letters, row.relative, strict=True))[1:]

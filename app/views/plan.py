@@ -18,7 +18,7 @@ from app.layout import (
     shell_command,
     ways_out,
 )
-from app.looks import labelled, main_number
+from app.looks import for_planners, labelled, main_number
 from app.options import scenario
 from app.plain import plain
 from perfmodel.errors import InputError
@@ -141,9 +141,9 @@ def page(asked: Asked) -> None:
     with asked.top:
         st.subheader(f"What to hire to train {goal.workload}", anchor=False)
         first, *more = result["verdict"]
-        st.markdown(f"**{first}**")
+        st.markdown(f"**{plain(for_planners(first.replace('NODE=USD', 'MACHINE=USD')))}**")
         lines = (" ".join(more), *limits, *map(sentence, result["convergence"]))
-        st.markdown("\n".join(f"* {plain(labelled(line))}" for line in lines if line))
+        st.markdown("\n".join(f"* {plain(for_planners(line))}" for line in lines if line))
     rows = rows_of(result)
     if result["front"]:
         drawn = charts.pareto(

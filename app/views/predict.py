@@ -152,12 +152,18 @@ def without_effect(prediction: Prediction, picked: dict[str, Any]) -> list[str]:
     return [f"--inter-link {picked['inter-link']} has no effect: all GPUs are in one machine"]
 
 
-def to_target(reached: dict[str, Any] | None) -> None:
-    """Show the time to the target of the recipe chosen, and whose it is."""
-    if reached is None:
+def to_target(reached: dict[str, Any] | None, prediction: Prediction) -> None:
+    """Show the time to the target of the recipe chosen, its interval, what is counted and whose it is."""
+    if reached is None or not prediction.memory.fits:
         return
-    st.metric("Time to target", duration(reached["time"]), width="content")
-    st.caption(plain("; ".join(line for _, line in target_lines(reached)[1:])))
+    time, ends, spread = reached["time"], None, prediction.interval
+    if spread is not None and not reached["phases"]:  # phases of other samples have other intervals
+        low, high = (time * end / prediction.iteration_time for end in (spread.low_80, spread.high_80))
+        ends = show_range(low, high, "s")
+    main_number("Time to target", duration(time), ends)
+    counted = target_lines(reached)[0][1].partition(" for ")[2]
+    lines = [line.removesuffix(" (--recipe)") for _, line in target_lines(reached)[1:]]
+    st.caption(plain("; ".join([f"counted: {counted}"] * bool(counted) + lines)))
     if not reached["within_range"]:
         low, high = reached["batch_sizes"]
         st.warning(f"The batch is outside the {low:,.0f} to {high:,.0f} samples of its publication.")
@@ -183,7 +189,7 @@ def page(asked: Asked) -> None:
         st.markdown(labelled(sentence(prediction.verdict)))
     show_warnings([*prediction.warnings, *without_effect(prediction, asked.picked)])
     figures(prediction)
-    to_target(reached)
+    to_target(reached, prediction)
     charts.draw(charts.waterfall(prediction), "iteration", f"Terms of one iteration: {prediction.verdict}")
     sent_in_all = f"Communication takes {show(prediction.communication_time, 's')} in all"
     st.caption(

@@ -219,7 +219,8 @@ def answer_of(asked: Asked, path: str | None) -> Layouts:
     InputError : as ``layout_search.searched``
     """
     try:
-        return layout_search.searched(asked.picked, path)
+        with st.spinner("Timing every layout ..."):  # a stop inside would leave it turning
+            return layout_search.searched(asked.picked, path)
     except InputError as error:
         gpus = layout_search.enough(str(error))
         if gpus is None:
@@ -238,8 +239,7 @@ def page(asked: Asked) -> None:
     with mistakes_shown():
         own = uploaded()
         path, file_name = own or (None, None)
-        with st.spinner("Timing every layout ..."):
-            answer = answer_of(asked, path)
+        answer = answer_of(asked, path)
         rows = layout_search.listed(answer, asked.picked)
         best = answer.rows[0]
         prediction = predicted(asked.picked, best, path)

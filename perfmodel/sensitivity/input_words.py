@@ -32,6 +32,8 @@ WORDS = {
     "host_link_bandwidth": "bandwidth to the host",
     "host_link_hop_latency": "latency to the host",
     "node_network_bandwidth": "network limit of a machine",
+    "tcp_ceiling": "limit of the kernel's TCP",
+    "server_fraction": "share of TCP's limit that servers reach",
 }
 """An input whose name says little -> what it is called."""
 
