@@ -226,6 +226,7 @@ WITH_OWN_SPECS = [
 ]
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize("name", [each for each in WITH_OWN_SPECS if ", " not in each])
 def test_copies_take_hardware_of_ones_own_along(name, invoke, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -151,6 +151,7 @@ def test_a_profile_and_hardware_of_ones_own_are_asked_for_by_name(contents):
     assert not [name for name in lacking.query_params if name.startswith("own-")]
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize("page", [name for name, _ in PAGES if name in file_marks.USED])
 def test_every_page_says_which_files_are_missing_and_answers_without_them(page):
     marks = {f"own-{kind}": f"my {kind}, 1.x~{ABSENT}" for kind in file_marks.USED[page]}
@@ -219,6 +220,7 @@ def test_another_file_of_the_same_name_is_taken_where_somebody_says_so(contents)
     assert len(junk.error) == 2
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize(
     "text", ["mine.json", "~", "../../etc/passwd~00000000", "a~00000000,,b", "x" * 3000, "<script>~zz"]
 )

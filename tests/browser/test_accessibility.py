@@ -65,6 +65,15 @@ def test_axe_finds_nothing_serious(visitor, name):
         assert grave(visitor) == {}, width
 
 
+def test_a_page_that_lacks_files_is_readable(visitor):
+    visitor.open("scale?gpus=8&own-calibration=my runs.json~00000000&own-specs=my-gpu.toml~00000000")
+    for width in WIDTHS:
+        visitor.page.set_viewport_size({"width": width, "height": 900})
+        visitor.page.wait_for_timeout(300)  # of what slides
+        assert visitor.settled().get_by_role("button", name="Answer without them").is_visible()
+        assert grave(visitor) == {}, width
+
+
 def test_an_uploaded_trace_is_readable(visitor, tmp_path):
     page = visitor.page
     page.set_viewport_size({"width": WIDTHS[1], "height": 844})
