@@ -24,11 +24,14 @@ from docs.site import (
 )
 from docs.site.commands import commands
 from docs.site.docstring import read
+from docs.site.equation_lines import lines
 from docs.site.equation_pages import Users
 from docs.site.fields import fields
 from docs.site.links import problems
+from docs.site.mathml import mathml
 from docs.site.usage import command_lines, modules
 from docs.site.written_pages import ELSEWHERE, FENCE, GENERATED, LINK, ROOT, relinked, written
+from perfmodel.equations.interleaved_pipeline import interleaved_bubble_time
 from perfmodel.equations.ring_all_reduce import ring_all_reduce_time
 from perfmodel.prediction.result import Interval
 from perfmodel.service.commands import COMMANDS
@@ -65,6 +68,22 @@ def test_a_formula_shows_equation_symbols_source_example_and_commands(equations)
     assert "**Source** of this model: no publication" in equations["equations/measured_steps.rst"]
     assert "Pairwise all-to-all time\n------------------------\n" in equations["equations/shuffles.rst"]
     assert "**Reached from** ``perfmodel.api.collective``" in equations["equations/shuffles.rst"]
+
+
+def test_a_long_equation_takes_several_lines_and_loses_nothing():
+    def bare(latex: str) -> str:
+        return re.sub(r"\\\\|&|,?\s*\\q?quad|\s", "", latex)
+
+    broken = 0
+    for each in equation_pages.by_module().values():
+        for name, entry in each:
+            whole = read(entry.function).latex
+            assert bare(lines(whole)) == bare(whole), name
+            broken += lines(whole) != whole
+    assert 20 < broken < 100
+    pipeline = read(interleaved_bubble_time).latex
+    assert lines(pipeline).count(r" \\ ") == 6
+    assert mathml(lines(pipeline), True).count("<mtr>") == 7
 
 
 def failed_examples(*texts):

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import perfmodel.equations
 from docs.site import rst
 from docs.site.docstring import Docstring, Entry, read
+from docs.site.equation_lines import lines
 from perfmodel.explanations.equations import own_symbol
 from perfmodel.explanations.plain_math import greek
 from perfmodel.explanations.sources import cited, references
@@ -125,7 +126,7 @@ def _formula(name: str, entry: Formula, users: Users) -> list[str]:
         f".. _{name}:\n",
         rst.heading(_title(name.partition(".")[2]), "-"),
         rst.text(words.summary) + "\n",
-        f".. math:: {words.latex}\n" if words.latex else "",
+        f".. math:: {lines(words.latex)}\n" if words.latex else "",
         _paragraphs(words.body),
         rst.table(("symbol", "name", "unit", "meaning, and where it holds"), symbols, "symbols"),
         f"**Gives** {rst.text(' '.join(words.text('Returns').split()))}\n" if words.text("Returns") else "",
