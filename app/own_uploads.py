@@ -36,9 +36,9 @@ HANDED: dict[Kind, _Handed] = {
     "times": _Handed("measured times of a worker", "who measured them has it", ["csv", "txt", "log"], 5),
     "trace": _Handed("a profiler's trace", "the profiler wrote it", None, None),
 }
-_REFUSED, _OTHERS, GIVEN, TAKEN = "own-refused", "own-others", "given-traces", "taken-from"
+_REFUSED, _OTHERS, TAKEN = "own-refused", "own-others", "taken-from"
 """In the session: a kind with its field -> why a file was refused; kind -> other files than an address names;
-digest of a trace -> its file, until that is read; the traces whose words stand beside the page."""
+the traces whose words stand beside the page."""
 
 
 def field(kind: Kind, label: str, key: str, endings: Sequence[str] | None = None, **more: Any) -> None:
@@ -115,8 +115,8 @@ def take(kind: Kind, file: Any, name: str | None = None) -> Mark:
     if kind == "trace":  # read when it is shown
         mark = mark_of(name, file.getvalue(), is_text=False)
         session = st.session_state
-        session[GIVEN] = {**session.get(GIVEN, {}), mark.digest: file}
-        session[session_hardware.TRACES] = {*session.get(session_hardware.TRACES, ()), mark.digest}
+        given = session_hardware.GIVEN
+        session[given] = {**session.get(given, {}), mark.digest: file}
         return mark
     if kind == "specs":
         from app import hardware

@@ -80,14 +80,16 @@ def keep(kind: Kind, name: str, content: bytes) -> Mark:
     return mark
 
 
-TRACES = "traces-here"
-"""In the session: digests of the traces that it can show."""
+GIVEN, SEEN = "given-traces", "seen-traces"
+"""In the session: digest of a trace -> its file, until that is read; marks of the traces read last, and what
+they hold, which is all that is kept of them."""
 
 
 def has(kind: Kind, mark: Mark) -> bool:
     """Whether the session has a file, by this name."""
     if kind == "trace":
-        return mark.digest in st.session_state.get(TRACES, ())
+        session = st.session_state
+        return mark.digest in session.get(GIVEN, {}) or session.get(SEEN, ("",))[0] == in_use(kind)
     return bool(mark.digest) and "folder" in st.session_state and place(kind, mark).is_file()
 
 

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from app import own_profile, own_uploads, session_hardware
+from app import own_profile, session_hardware
 from app.file_marks import Mark, in_use
+from app.session_hardware import GIVEN, SEEN
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction
 from perfmodel.profile import Profile, to_toml
@@ -42,12 +43,11 @@ def read() -> Seen | None:
     session, marks = st.session_state, in_use("trace")
     if not marks:
         return None
-    if session.get("seen-traces", (None,))[0] != marks:
-        given = session.get(own_uploads.GIVEN, {})
-        session["seen-traces"] = (marks, _read([(mark, given[mark.digest].getvalue()) for mark in marks]))
-        session[own_uploads.GIVEN] = {}
-        session[session_hardware.TRACES] = {mark.digest for mark in marks}
-    seen: Seen = session["seen-traces"][1]
+    if session.get(SEEN, (None,))[0] != marks:
+        given = session.get(GIVEN, {})
+        session[SEEN] = (marks, _read([(mark, given[mark.digest].getvalue()) for mark in marks]))
+        session[GIVEN] = {}
+    seen: Seen = session[SEEN][1]
     return seen
 
 

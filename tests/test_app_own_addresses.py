@@ -243,3 +243,26 @@ def test_a_copy_of_hardware_of_ones_own_would_not_run_by_the_built_in(tmp_path, 
     assert command[-2:] == ["--specs", "v100-sxm2-16gb.toml"]
     with_it, without = (json.loads(invoke(*words, "--json").stdout) for words in (command, command[:-2]))
     assert with_it["iteration_time"] > without["iteration_time"]
+
+
+def test_traces_are_asked_for_together_and_one_by_one(contents):
+    (name, first), second = contents["trace"], a_trace(4)[1]
+    query, marks = QUERIES["trace"], [file_marks.mark_of("a.json", first, False)]
+    marks.append(file_marks.mark_of("b.json", second, False))
+    test = opened("trace", **query)
+    handed_over(test, "trace-files", (name, first))
+    test.query_params.update(query | {"own-trace": file_marks.written(marks)})
+    is_blocked(sound(test.run()), "a.json and b.json")  # of the first, what it holds is kept, and no file
+    handed_over(test, "missing-trace", ("other.json", second))
+    is_blocked(test, "with a.json,")
+    handed_over(test, "missing-trace", ("other.json", second), (name, first))
+    assert "No answer yet" not in errors(test)
+
+
+@pytest.mark.parametrize("content", [b"", b"[1]", b"\xff\x00", b"x = 1"])
+def test_what_is_no_profile_is_refused(content):
+    test = opened(gpus="8", **{"own-profile": f"p.toml~{ABSENT}"})
+    handed_over(test, "missing-profile", ("p.toml", content))
+    is_blocked(test, "p.toml")
+    assert len(test.error) == 2
+    assert "/" not in errors(test)
