@@ -296,6 +296,7 @@ def test_links_lead_to_where_the_site_has_what_they_name():
     assert relinked(shown, "systems.md", home) == (
         "[e](equations/index.rst) [p](hardware/prices.rst) [h](hardware/index.rst)"
     )
+    assert relinked("[x](gone.md)", "systems.md", home) == "[x](gone.md)"
     fenced = "```\n[x](../Makefile)\n```\n"
     assert relinked(fenced, "systems.md", home) == fenced
 

@@ -48,7 +48,8 @@ def relinked(text: str, page: str, home: Path) -> str:
     """Return a page's Markdown with links that lead somewhere in the site.
 
     A link to what a generated page shows, such as a module of equations, leads to that page.  A link to a
-    file that the site does not have loses its address and keeps its words.
+    file that the site does not have loses its address and keeps its words.  A link to nothing stays, for the
+    build to refuse.
 
     Parameters
     ----------
@@ -71,7 +72,7 @@ def relinked(text: str, page: str, home: Path) -> str:
         if place is None and path == ROOT / "README.md":
             place = "index.md"
         if place is None:
-            return words
+            return words if path.exists() else match[0]
         relative = os.path.relpath(place, PurePosixPath(page).parent)
         return f"{mark}[{words}]({relative}{anchor}{rest})"
 
