@@ -26,7 +26,7 @@ from perfmodel.service.refusal import answer
 from perfmodel.service.server import bound, server_of
 from perfmodel.service.settings import Settings
 
-PATIENCE = 30.0
+PATIENCE = 50.0
 """Seconds that a test waits for an answer."""
 
 

@@ -52,7 +52,7 @@ def test_the_first_start_in_a_terminal_asks_nothing_and_opens_a_browser(tmp_path
         while not (shown.is_file() and shown.read_text()) and time.monotonic() < end:
             time.sleep(0.05)
         process.terminate()
-        assert process.wait(30) == 0
+        assert process.wait(LONGEST_START) == 0
     finally:
         stop(process)
         reader.join(10)

@@ -333,9 +333,9 @@ def test_zero_2_scatters_each_micro_batch_and_keeps_a_part_of_the_gradients():
 def test_all_layouts_of_1024_accelerators_take_a_second():
     fabric = fabric_on(CATALOGUE, 1024, node="dgx-a100-80gb")
     asked = {"world_size": 1024, "global_batch_size": 1536, "sequence_length": 2048}
-    start = time.perf_counter()
+    start = time.process_time()  # of a busy machine others have the rest
     result = search(GPT3, fabric, stack("megatron-core"), Options(), fitted().parameters, **asked)
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < 1.0
     assert result.layouts.tensor_parallel[0] > 1
 
 

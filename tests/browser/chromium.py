@@ -44,9 +44,9 @@ def chromium() -> str:
 def _install() -> str:
     """Install it, and return what went wrong, if anything did."""
     try:
-        done = subprocess.run(["sh", "-c", INSTALL], capture_output=True, text=True, timeout=240, check=False)
+        done = subprocess.run(["sh", "-c", INSTALL], capture_output=True, text=True, timeout=480, check=False)
     except subprocess.TimeoutExpired:
-        return "it took more than 240 s"
+        return "it took more than 480 s"
     return done.stderr.strip()[-300:]
 
 

@@ -9,15 +9,17 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Response, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Response, expect, sync_playwright
 
 from tests.browser.chromium import FLAGS, NoChromium, chromium
 from tests.browser.crowd import SWITCH
+from tests.browser.runs import DRAWN, SETTLED, WATCH
 from tests.browser.server import app_server
 
 LOOPBACK = {"127.0.0.1", "localhost", ""}
-PAINTED = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
-"""Two frames: what was to be drawn when it was asked has been."""
+LONGEST = 180_000
+"""Any wait [ms], of a hang: a busy machine is slow."""
+expect.set_options(timeout=LONGEST)
 
 
 class Window(NamedTuple):
@@ -35,12 +37,15 @@ class Window(NamedTuple):
         return self.settled()
 
     def settled(self) -> Page:
-        """Wait until the page has nothing more to draw."""
-        self.page.wait_for_selector("[data-testid=stAppViewContainer] h3, [data-testid=stAlert]")
-        self.page.evaluate(PAINTED)  # a run's first message may have changed the address and not yet the page
-        self.page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
-        self.page.wait_for_function("!document.querySelector('[data-testid=stSkeleton]')")
+        """Wait until the page has the answer to all that was done to it, and nothing more to draw."""
+        self.page.wait_for_function(SETTLED)
         return self.page
+
+    def drawn(self) -> Page:
+        """Wait until the page is settled and each of its charts is drawn, and lies where it will."""
+        self.settled()
+        self.page.wait_for_function(DRAWN)
+        return self.settled()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -90,7 +95,8 @@ def window_of(context: BrowserContext, address: str) -> Window:
     complaints: list[str] = []
     strangers: list[str] = []
     page = context.new_page()
-    page.set_default_timeout(180_000)  # of a hang: a busy machine is slow
+    page.set_default_timeout(LONGEST)
+    page.add_init_script(WATCH)
 
     def refused(answer: Response) -> None:
         if answer.status >= 400:

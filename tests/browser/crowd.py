@@ -107,7 +107,7 @@ def _ask(address: str, body: dict[str, Any]) -> dict[str, Any]:
     request = urllib.request.Request(
         f"{address}/_stcore/agent/interact", json.dumps(body).encode(), {"Content-Type": "application/json"}
     )
-    with urllib.request.urlopen(request, timeout=60) as answer:
+    with urllib.request.urlopen(request, timeout=180) as answer:
         state: dict[str, Any] = json.load(answer)
         return state
 
@@ -132,7 +132,7 @@ async def _window(browser: Browser, address: str, index: int, end: float) -> Cro
     wrong, answers, slowest = [], 0, 0.0
     context = await browser.new_context(viewport={"width": 800, "height": 600})
     page = await context.new_page()
-    page.set_default_timeout(60_000)
+    page.set_default_timeout(180_000)
     page.on("pageerror", lambda error: wrong.append(str(error)))
     await page.goto(f"{address}/?workload={WORKLOADS[index % len(WORKLOADS)]}&gpus={index + 100}")
     field = page.get_by_label("GPUs", exact=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import socket
 import subprocess
 import sys
@@ -9,13 +10,13 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 LONGEST_START = 120.0
 """Seconds; a start takes three, on a machine with nothing else to do."""
-
-
+PORTS = 10_000, 32_000
+"""Below those that the system gives to who connects: a port that is free stays so until the app listens."""
 MOST_TRIES = 3
 """A port that was free may be taken a moment later."""
 
@@ -45,10 +46,11 @@ def app_server(log: Path) -> Iterator[str]:
 
 def free_port() -> int:
     """Return a port of the loopback interface that nobody listens on."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-    return port
+    while True:
+        port = random.randint(*PORTS)
+        with socket.socket() as free, suppress(OSError):
+            free.bind(("127.0.0.1", port))
+            return port
 
 
 def app_words(port: int, *options: str) -> list[str]:
@@ -68,7 +70,7 @@ def wait(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
     end = time.monotonic() + LONGEST_START
     while time.monotonic() < end:
         try:
-            with urllib.request.urlopen(url, timeout=1):
+            with urllib.request.urlopen(url, timeout=10):
                 return
         except (urllib.error.URLError, OSError):
             if process.poll() is not None:

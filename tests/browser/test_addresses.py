@@ -46,6 +46,8 @@ def test_an_address_without_a_page_says_so_and_leads_to_the_likest(window, path,
     assert (query in page.url) == bool(near or not query)
     page.go_back()
     page.wait_for_selector("h3:has-text('There is no page')")
+    window.settled()
     page.go_back()
     page.wait_for_selector("h3:has-text('v100')")
+    window.settled()
     assert "/scale?gpus=1-4" in page.url

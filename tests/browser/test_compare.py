@@ -22,6 +22,7 @@ def test_back_undoes_what_was_added_asked_and_removed(window: Window, other: Win
     assert page.evaluate("history.length") == start + 2
     page.go_back()
     page.wait_for_selector("strong:has-text('Take C (ethernet-100g-rdma) for speed')")
+    window.settled()
     assert page.url == asked
     page.get_by_role("link", name="Predict").first.click()
     page.wait_for_selector("[data-testid=stMetric]")
@@ -36,7 +37,7 @@ def test_back_undoes_what_was_added_asked_and_removed(window: Window, other: Win
     cells = page.locator("table").first.inner_text()
     shared = other.open(page.url.removeprefix(f"{window.address}/"))
     assert shared.locator("table").first.inner_text() == cells
-    shared.wait_for_selector("[data-testid=stPlotlyChart] .annotation-text")
+    other.drawn()
     names = shared.evaluate(
         "[...document.querySelectorAll('[data-testid=stPlotlyChart] .annotation-text')]"
         ".map(text => [text, text.getBoundingClientRect()])"

@@ -29,5 +29,6 @@ def test_the_first_field_is_five_tabs_away_at_most(window, name):
 def test_an_address_may_end_in_a_slash(window):
     page = window.open("plan/?max-gpus=8")
     page.wait_for_url("**/plan?**max-gpus=8**")
+    window.settled()
     assert page.locator("[role=dialog]").count() == 0
     assert page.locator("h3").first.inner_text() == "What to hire to train resnet50"

@@ -13,10 +13,11 @@ CHARTS = "[...document.querySelectorAll('[data-testid=stPlotlyChart]')]"
 def test_pipeline_and_memory_are_drawn_inside_the_page(window, width):
     window.page.set_viewport_size({"width": width, "height": 900})
     page = window.open(f"{JOB}&tensor-parallel=8&pipeline-parallel=4")
-    page.wait_for_function(f"{CHARTS}.length >= 3 && {CHARTS}.every(each => each.querySelector('.main-svg'))")
+    window.drawn()
     assert page.get_by_text("32 micro-batches: bubble").is_visible()
     edges = page.evaluate(f"{CHARTS}.map(each => each.getBoundingClientRect().right)")
     assert max(edges) <= width
+    assert len(edges) >= 3
     drawn = page.evaluate(f"{CHARTS}.map(each => each.querySelectorAll('.bars .point path').length)")
     assert drawn[1] > 4 * 2 * 8  # of each stage the first and the last micro-batches
     legends = page.evaluate(f"{CHARTS}.map(each => [...each.querySelectorAll('.legendtext')].length)")

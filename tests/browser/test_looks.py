@@ -20,9 +20,11 @@ COVERED = """
 def test_the_bar_of_a_picture_covers_no_word_of_its_legend(window, width):
     window.page.set_viewport_size({"width": width, "height": 1000})
     page = window.open("validation")
-    page.wait_for_selector(".js-plotly-plot .legendtext")
+    window.drawn()
+    assert page.locator(".js-plotly-plot .legendtext").count() > 0
     page.locator(".js-plotly-plot").first.hover()
     page.locator(".modebar").first.wait_for(state="visible")
+    window.settled()
     assert page.evaluate(COVERED) == []
 
 
@@ -32,5 +34,6 @@ def test_a_wide_table_scrolls_within_a_phone_and_the_keyboard_reaches_it(window)
     page.get_by_text("The report in short").click()
     table = page.locator("[data-testid=stMarkdownContainer]:has(> table)")
     table.wait_for()
+    window.settled()
     assert table.evaluate("box => box.scrollWidth > box.clientWidth && box.tabIndex === 0")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

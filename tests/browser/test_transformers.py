@@ -19,6 +19,7 @@ def test_a_click_on_the_map_or_the_list_shows_a_layout_and_back_the_one_before(w
 
     page = window.open(ADDRESS)
     page.wait_for_selector(heading(answer.rows[0]))
+    window.drawn()
     timed = [each for each in answer.grid if each.iteration_time]
     cell = timed[-1]
     where = cell.tensor_parallel, cell.pipeline_parallel
@@ -32,7 +33,7 @@ def test_a_click_on_the_map_or_the_list_shows_a_layout_and_back_the_one_before(w
     box = place.bounding_box()
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.wait_for_selector(heading(clicked))
-    window.settled()
+    window.drawn()
     assert "layout=" in page.url
     second = answer.distinct()[1][0]
     rows = page.get_by_test_id("stDataFrame").first
