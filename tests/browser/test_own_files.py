@@ -35,6 +35,7 @@ def test_an_address_with_a_file_is_answered_where_that_is_and_by_back_and_forwar
     page.get_by_text("Your own calibration").click()
     uploader = page.get_by_test_id("stFileUploader")
     uploader.wait_for()
+    window.settled()
     entries = page.evaluate("history.length")
     with page.expect_file_chooser() as chooser:
         uploader.locator("button").first.click()
