@@ -206,11 +206,14 @@ def words(name: str, value: Any) -> str:
 
     >>> words("gpus", 16), words("inter-link", "ib-edr-100g"), words("overlap", "none")
     ('16 GPUs', 'ib-edr-100g', 'overlap none')
+    >>> words("gpus", "1"), words("servers", 1)
+    ('1 GPU', '1 server')
     """
     if isinstance(value, bool):
         value = YES_OR_NO[0] if value else YES_OR_NO[1]
     if name in _COUNTED:
-        return _COUNTED[name].format(written(value))
+        said = _COUNTED[name].format(written(value))
+        return said.removesuffix("s") if written(value) == "1" else said
     if options()[name].offers or name in _SPEAK:
         return written(value)
     return f"{name.replace('-', ' ')} {written(value)}"

@@ -102,6 +102,13 @@ def _smaller(prediction: Prediction) -> str:
     return f"take GPUs with more memory{shared}: not even 1 of the {of} fits"
 
 
+def without_effect(prediction: Prediction, picked: Mapping[str, Any]) -> list[str]:
+    """Say which network was chosen though the job is on one machine, which uses none."""
+    if "inter-link" not in picked or prediction.scenario["nodes"] > 1:
+        return []
+    return [f"--inter-link {picked['inter-link']} has no effect: all GPUs are in one machine"]
+
+
 LIMITS = {
     "compute-bound": "computing",
     "communication-bound": "communication",

@@ -65,6 +65,8 @@ def test_a_network_chosen_for_one_machine_is_said_to_have_no_effect():
     said = "“Network between machines” ethernet-1g-tcp has no effect: all GPUs are in one machine"
     assert any(said in warning.value for warning in opened(**chosen).warning)
     assert not any("no effect" in warning.value for warning in opened(**chosen | {"gpus": "16"}).warning)
+    (warning,) = opened("compare", **chosen | {"b-gpus": "16"}).warning
+    assert warning.value.startswith(f"A: {said}")
 
 
 def test_a_plan_without_a_price_names_the_field_and_not_the_command_lines_option():

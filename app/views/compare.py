@@ -110,11 +110,16 @@ def ratios(result: Comparison, answers: dict[str, Prediction]) -> str:
     return "\n".join([lines[0], "| --- | --- | --- |", *lines[1:]])
 
 
-def case_warnings(answers: dict[str, Prediction]) -> list[str]:
-    """Return the warnings of the cases, each with the letters of those it is about."""
+def case_warnings(answers: dict[str, Prediction], picked: list[dict[str, Any]]) -> list[str]:
+    """Return the warnings of the cases, each with the letters of those it is about.
+
+    Parameters
+    ----------
+    picked : options of each case
+    """
     letters: dict[str, list[str]] = {}
-    for name, answer in answers.items():
-        for warning in dict.fromkeys(answer.warnings):
+    for (name, answer), chosen in zip(answers.items(), picked, strict=True):
+        for warning in dict.fromkeys([*answer.warnings, *decisions.without_effect(answer, chosen)]):
             letters.setdefault(warning, []).append(name.partition(" ")[0])
     return [f"{', '.join(those)}: {warning}" for warning, those in letters.items()]
 
@@ -178,7 +183,7 @@ def page(asked: Asked) -> None:
             st.markdown(plain(f"What limits {taken}: {limit}. {why}"))
         st.markdown(ratios(result, answers))
         questions(base | money, which)
-    show_warnings(case_warnings(answers))
+    show_warnings(case_warnings(answers, [cases.full(base, each.changed) for each in which]))
     st.caption(plain(sentence(result.verdict)))
     if result.inputs:
         labels = {field_of(name): options()[name].label for name in SCENARIO}

@@ -145,13 +145,6 @@ def network_question(prediction: Prediction) -> str:
     return cases.NETWORK if waits and prediction.scenario["nodes"] > 1 else ""
 
 
-def without_effect(prediction: Prediction, picked: dict[str, Any]) -> list[str]:
-    """Say which network was chosen though the job is on one machine, which uses none."""
-    if "inter-link" not in picked or prediction.scenario["nodes"] > 1:
-        return []
-    return [f"--inter-link {picked['inter-link']} has no effect: all GPUs are in one machine"]
-
-
 def to_target(reached: dict[str, Any] | None, prediction: Prediction) -> None:
     """Show the time to the target of the recipe chosen, its interval, what is counted and whose it is."""
     if reached is None or not prediction.memory.fits:
@@ -187,7 +180,7 @@ def page(asked: Asked) -> None:
         )
         st.markdown(f"**{decisions.of_prediction(prediction, remedy)}**")
         st.markdown(labelled(sentence(prediction.verdict)))
-    show_warnings([*prediction.warnings, *without_effect(prediction, asked.picked)])
+    show_warnings([*prediction.warnings, *decisions.without_effect(prediction, asked.picked)])
     figures(prediction)
     to_target(reached, prediction)
     charts.draw(charts.waterfall(prediction), "iteration", f"Terms of one iteration: {prediction.verdict}")
