@@ -13,7 +13,7 @@ from perfmodel.api.layouts import LayoutRow, Layouts
 from perfmodel.planning.launch import OF_JAX, torchrun_line
 from perfmodel.prediction import Prediction
 from perfmodel.transformers.words import in_full
-from perfmodel.units import show, show_range
+from perfmodel.units import show, show_range, three_digits
 
 UTILISATION = (
     "Share of the GPUs' peak that the model's own arithmetic takes (model FLOP utilisation); HFU counts what "
@@ -25,10 +25,12 @@ def _figures(row: LayoutRow) -> None:
     """Show the main numbers of a layout."""
     with st.container(horizontal=True):
         ends = show_range(row.interval["low_80"], row.interval["high_80"], "s")
+        tokens = row.tokens_per_second * row.iteration_time
+        slow, fast = (three_digits(tokens / row.interval[end]) for end in ("high_80", "low_80"))
         bar = memory_chart.of_layout(row.memory)
         for label, value, below, words in (
             ("Step", show(row.iteration_time, "s"), f"80 %: {ends}", None),
-            ("Tokens a second", f"{row.tokens_per_second:,.0f}", None, None),
+            ("Tokens a second", f"{row.tokens_per_second:,.0f}", f"80 %: {slow}-{fast}", None),
             ("MFU", f"{row.mfu:.1%}", f"HFU {row.hfu:.1%}", UTILISATION),
             (
                 "Memory",

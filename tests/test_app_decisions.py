@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from app import decisions, plan_limits
 from perfmodel.api.compare import compare
+from perfmodel.api.layouts import layouts
 from perfmodel.cli import main
 from perfmodel.planning import Goal, SearchResult, search
 from perfmodel.planning.report import report
@@ -99,6 +100,16 @@ def test_the_downloaded_prediction_is_what_its_command_prints(monkeypatch):
     line = ["predict", "--gpus", "16", "--node", "aws-p3.16xlarge", "--recipe", "mlperf", "--cost", "--json"]
     printed = CliRunner().invoke(main, line)
     assert json.loads(made["Download JSON"]()) == json.loads(printed.stdout)
+
+
+def test_the_tokens_a_second_of_a_layout_have_the_interval_of_its_step():
+    query = {"workload": "llama-2-7b", "gpus": "8", "accelerator": "h100-sxm5-80gb", "global-batch-size": "8"}
+    test = opened("transformers", **query)
+    below = {metric.label: metric.delta for metric in test.metric}
+    row = layouts("llama-2-7b", gpus=8, accelerator="h100-sxm5-80gb", global_batch_size=8).rows[0]
+    tokens = row.tokens_per_second * row.iteration_time
+    slow, fast = tokens / row.interval["high_80"], tokens / row.interval["low_80"]
+    assert below["Tokens a second"] == f"80 %: {slow:,.0f}-{fast:,.0f}"
 
 
 def test_the_downloaded_curve_is_what_its_command_prints(monkeypatch):
