@@ -89,3 +89,12 @@ def described(picked: Mapping[str, Any]) -> str:
     samples = f"{batch} on each GPU" if batch else f"{picked.get('global-batch-size')} in all"
     job = f"{picked.get('workload')} in {picked.get('precision')} on {_accelerator(picked)}"
     return f"{job}, a batch of {samples}"
+
+
+def as_options(seen: Seen, picked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the job as ``trace summary`` takes it; nothing where that cannot say it."""
+    if missing(picked) or "local-batch-size" not in picked:
+        return {}
+    unsaid = () if device_of(seen).called else ("accelerator",)
+    names = ("workload", "precision", "local-batch-size", *unsaid)
+    return {name: picked[name] for name in names if name in picked}

@@ -257,6 +257,19 @@ def test_what_the_page_of_a_trace_copies_runs_on_the_file(invoke, tmp_path, monk
     assert f"'iteration_time': {device['iteration_time']}" in run(python)
 
 
+@pytest.mark.parametrize("described", [True, False])
+def test_a_trace_is_advised_on_as_its_command_does(invoke, tmp_path, monkeypatch, described):
+    monkeypatch.chdir(tmp_path)
+    name, content, _ = a_trace()
+    Path(name).write_bytes(content)
+    test = handed_over(a_trace(), **(TRACED if described else {"gpus": "2"}))
+    (command,), _ = copies(test)
+    assert ("--workload resnet50" in " ".join(command)) is described
+    rows = json.loads(invoke(*command, "--json").stdout)["recommendations"]
+    shown = [frame.value for frame in test.dataframe if "change" in frame.value]
+    assert [list(frame["change"]) for frame in shown] == ([[row["change"] for row in rows]] if rows else [])
+
+
 def test_a_profile_goes_only_with_commands_that_take_one():
     test = handed_over(a_trace(), **TRACED)
     button(test, "Calibrate on this trace").click()

@@ -183,13 +183,20 @@ def ranges(rows: list[dict[str, Any]]) -> None:
         st.dataframe(differing(listed, "file"), hide_index=True)
 
 
-def advised(seen: uploads.Seen, result: dict[str, Any], asked: Asked, skip: int) -> list[dict[str, Any]]:
-    """Return what would shorten the step of the job described; of a trace of another, what it alone shows."""
+def advised(
+    seen: uploads.Seen, result: dict[str, Any], asked: Asked, skip: int
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Return what would shorten the step of the job described, and how a command says that job.
+
+    Of a job that nobody described, or a trace of another, it is what the trace alone shows.
+    """
     known, answers = session_hardware.catalogue(), answering()
+    job = traced_job.as_options(seen, asked.picked)
     try:
-        return recommendations(seen.traces, result, skip, scenario(asked.picked), known, answers.predict)
+        described = scenario(asked.picked) if job else None
+        return recommendations(seen.traces, result, skip, described, known, answers.predict), job
     except InputError:
-        return recommendations(seen.traces, result, skip, None, known)
+        return recommendations(seen.traces, result, skip, None, known), {}
 
 
 def beside(seen: uploads.Seen, asked: Asked, skip: int) -> None:
@@ -258,9 +265,10 @@ def uploaded(seen: uploads.Seen, asked: Asked) -> None:
     notes = [plain(sentence(note)) for note in dict.fromkeys(n for each in devices for n in each["notes"])]
     if notes:
         st.info(notes[0] if len(notes) == 1 else "\n".join(f"* {note}" for note in notes))
+    job: dict[str, Any] = {}
     if devices:
         step(devices)
-        result["recommendations"] = advised(seen, result, asked, skip)
+        result["recommendations"], job = advised(seen, result, asked, skip)
         advice(result["recommendations"])
         uses(devices)
         by_rank(result["ranks"])
@@ -280,7 +288,8 @@ def uploaded(seen: uploads.Seen, asked: Asked) -> None:
     with st.container(horizontal=True):
         names = uploads.names()
         command = f"trace summary {file_words(names)}"
-        ways_out(command, {"skip": skip} if skip else {}, _python(names, skip))
+        described = {**job, **({"skip": skip} if skip else {})}
+        ways_out(command, described, _python(names, skip))
         downloads("trace", rows, result, (lambda: html_report(result)) if devices else None)
     learn(seen, asked)
 
