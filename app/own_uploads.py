@@ -66,11 +66,12 @@ def field(kind: Kind, label: str, key: str, endings: Sequence[str] | None = None
 
 
 def in_use_line(kind: Kind, words: str, button: str = "Answer without it") -> None:
-    """Say which file of a kind is in use, and offer to answer without it."""
-    paths = session_hardware.files(kind)
-    if paths:
+    """Say which files of a kind are in use, and offer to answer without them."""
+    names = [path.name for path in session_hardware.files(kind)]
+    if names:
+        them, files = ("it", "the file") if len(names) == 1 else ("them", "the files")
         st.caption(
-            plain(f"{words} {paths[0].name}. The address names it; who opens that needs the file too.")
+            plain(f"{words} {_listed(names)}. The address names {them}; who opens that needs {files} too.")
         )
         st.button(button, on_click=leave_out, args=(kind,), key=f"forget-{kind}")
 

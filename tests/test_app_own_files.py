@@ -61,3 +61,21 @@ def test_a_quote_of_ones_own_is_copied_by_the_name_of_its_file(invoke, tmp_path,
     assert claim["sentence"] in [block.value for block in test.get("code")]
     assert claim["verdict"] in run(python)
     assert "The address names it" in words(test)
+
+
+@pytest.mark.parametrize("is_readable", [True, False])
+def test_a_trace_is_put_away_after_another_page(is_readable):
+    content = a_trace()[1] if is_readable else b"no trace"
+    test = handed_over(("mine.json", content, "application/json"), **TRACED)
+    test.switch_page("views/stragglers.py")
+    test.query_params.clear()
+    sound(test.run())
+    test.switch_page("views/trace.py")
+    test.query_params.clear()
+    sound(test.run())
+    assert "own-trace" in test.query_params
+    assert "In use: mine.json." in words(test)
+    sound(button(test, "Put it away").click().run())
+    assert "own-trace" not in test.query_params
+    assert not test.error
+    assert "What a profiler saw" in test.subheader[0].value

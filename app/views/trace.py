@@ -335,6 +335,7 @@ with mistakes_shown():
         accept_multiple_files=True,
         help="Files stay on this machine, and go when the tab is closed. Several files are several ranks.",
     )
+    own_uploads.in_use_line("trace", "In use:", "Put it away")
     seen = uploads.read()
 if seen is None:
     predicted(asked)
