@@ -230,9 +230,13 @@ def _bring(kind: Kind, key: str) -> None:
 
 
 def _instead(kind: Kind, wanted: Mark, other: Mark) -> None:
-    """Use another file than an address names."""
+    """Use another file than an address names, and read the address again with that one in it.
+
+    What it names besides, such as hardware that the file describes, may be known now.
+    """
     use(kind, [other if mark == wanted else mark for mark in in_use(kind)])
-    st.session_state.touched = True
+    st.query_params[file_marks.parameter(kind)] = file_marks.written(in_use(kind))
+    st.session_state.seen = None
 
 
 def _without(page: str) -> None:

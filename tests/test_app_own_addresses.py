@@ -266,3 +266,16 @@ def test_what_is_no_profile_is_refused(content):
     is_blocked(test, "p.toml")
     assert len(test.error) == 2
     assert "/" not in errors(test)
+
+
+def test_hardware_taken_instead_is_known_to_the_address(contents):
+    test = opened(gpus="8", accelerator="mine", **{"own-specs": f"mine.toml~{ABSENT}"})
+    is_blocked(test, "mine.toml")
+    handed_over(test, "missing-specs", contents["specs"])
+    is_blocked(test, "mine.toml")
+    sound(next(each for each in test.button if each.label.endswith("instead")).click().run())
+    assert not test.error
+    assert test.subheader[0].value.startswith("8 x mine")
+    assert test.selectbox(key="option-accelerator").value == "mine"
+    assert test.query_params["accelerator"] == "mine"
+    assert test.query_params["own-specs"] == file_marks.written([file_marks.mark_of(*contents["specs"])])
