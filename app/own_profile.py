@@ -44,6 +44,14 @@ def _follow_choice() -> None:
     st.session_state.touched = True
 
 
+def use_known() -> None:
+    """Use the session's profile from now on, where it was put aside."""
+    mark = known()
+    if mark is not None and session_hardware.profile() is None:
+        use("profile", [mark])
+        st.session_state.touched = True
+
+
 def take(name: str, text: str) -> None:
     """Use a profile that was learned on every page that predicts, in the run to come."""
     use("profile", [session_hardware.keep("profile", name, text.encode())])

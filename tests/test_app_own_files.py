@@ -79,3 +79,21 @@ def test_a_trace_is_put_away_after_another_page(is_readable):
     assert "own-trace" not in test.query_params
     assert not test.error
     assert "What a profiler saw" in test.subheader[0].value
+
+
+def test_a_profile_put_aside_is_not_called_in_use_and_is_taken_up_again():
+    test = handed_over(a_trace(), **TRACED)
+    sound(button(test, "Calibrate on this trace").click().run())
+    assert test.success[0].value.startswith("In use on every page")
+    test.switch_page("views/predict.py")
+    test.query_params.clear()
+    sound(test.run())
+    sound(test.checkbox(key="use-profile").uncheck().run())
+    test.switch_page("views/trace.py")
+    test.query_params.clear()
+    sound(test.run())
+    assert not test.success
+    assert "Put aside" in words(test)
+    sound(button(test, "See it in Predict").click().run())
+    assert test.checkbox(key="use-profile").value
+    assert test.query_params["own-profile"].startswith("step-profile.toml~")

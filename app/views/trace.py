@@ -230,12 +230,15 @@ def learn(seen: uploads.Seen, asked: Asked) -> None:
     if mark is None:
         return
     text = session_hardware.place("profile", mark).read_text("utf-8")
-    st.success(plain(f"In use on every page that predicts: {own_profile.summary(mark)}"))
+    if session_hardware.profile() is not None:
+        st.success(plain(f"In use on every page that predicts: {own_profile.summary(mark)}"))
+    else:
+        st.info(plain(f"Put aside, no page predicts by it: {own_profile.summary(mark)}"))
     with st.container(horizontal=True):
-        if st.button("See it in Predict"):
-            st.switch_page("views/predict.py")
-        if st.button("See it in Scale"):
-            st.switch_page("views/scale.py")
+        for page in ("predict", "scale"):
+            if st.button(f"See it in {page.title()}"):
+                own_profile.use_known()
+                st.switch_page(f"views/{page}.py")
         st.download_button("Download the profile", text, mark.name, "application/toml", on_click="ignore")
         st.button("Forget it", on_click=own_profile.forget)
     with st.expander("What was learned"):
