@@ -122,9 +122,14 @@ def check_network(traces: Sequence[DeviceTrace], workload: Workload) -> None:
 
     Raises
     ------
-    InputError : the network has too few of them
+    InputError : the network, whose weights are known, has too few of them
     """
-    own = {layer.tensors[0] for layer in workload.layers if layer.kind == "conv" and layer.tensors}
+    convolutions = [layer for layer in workload.layers if layer.kind in ("conv", "depthwise-conv")]
+    if not any(layer.tensors for layer in convolutions or workload.layers):
+        return  # a table of layers need not say how many weights they have
+    # a product of one row takes pictures that were pooled to a point: a gate, often run as a convolution
+    gates = [layer for layer in workload.layers if layer.kind == "linear" and layer.gemm_rows <= 1]
+    own = {layer.tensors[0] for layer in (*convolutions, *gates) if convolutions and layer.tensors}
     for trace in traces:
         if trace.convolutions and alike(trace.convolutions, own) < LEAST_ALIKE:
             both = len(trace.convolutions & own)
