@@ -44,13 +44,21 @@ def watch() -> None:
 def has_arrived(page: str) -> bool:
     """Whether the address of a page is newer than what the session holds: opened, or by Back and Forward.
 
-    A widget that was changed in this run is newer than the address.  An address without options is the
-    menu's, but on a page that had one of its own it is Back's.
+    A widget that was changed or clicked in this run is newer than the address.  An address without options is
+    the menu's, but on a page that had one of its own it is Back's.
     """
     session, url = st.session_state, st.query_params.to_dict()
     seen = session.get("seen")
     is_said = url or (seen and seen[0] == page and page in session.get("emptied", ()))
     return bool(is_said) and not session.get("touched") and (page, url) != seen
+
+
+def act() -> None:
+    """Note that somebody clicked where no field changes.
+
+    With the click a browser sends the address it shows: it may still be that of before the last change.
+    """
+    st.session_state.touched = True
 
 
 def replace(query: Mapping[str, str]) -> None:

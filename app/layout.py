@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app import file_marks, layout_options, own_profile, own_uploads, session_hardware
+from app import file_marks, history, layout_options, own_profile, own_uploads, session_hardware
 from app.answering import answering
 from app.options import BASIC, MONEY, MORE, Option, as_command, as_python, options, scenario
 from app.plain import plain
@@ -202,7 +202,7 @@ def fold(title: str) -> Iterator[bool]:
 
     A title that changed would close the fold, so it holds no numbers.
     """
-    place = st.expander(title, key=f"fold-{title}", on_change="rerun")
+    place = st.expander(title, key=f"fold-{title}", on_change=history.act)
     with place:
         yield bool(place.open)
 

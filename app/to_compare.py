@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from app import file_marks
+from app import file_marks, history
 from app.cases import LETTERS, LONGEST_NAME, QUESTIONS, address
 from app.options import MONEY, SCENARIO
 from app.plain import plain
@@ -53,12 +53,12 @@ def offer(choices: Mapping[str, Mapping[str, Any]], titles: bool = False, questi
     with st.container(horizontal=True, width="content"):
         if len(choices) == 1:
             ((name, picked),) = choices.items()
-            added = st.button("Add to Compare", key="add-case")
+            added = st.button("Add to Compare", on_click=history.act, key="add-case")
         elif choices:
             with st.popover("Add to Compare"):
                 name = st.selectbox("Which", list(choices), key="case-to-add")
                 picked = choices[name]
-                added = st.button("Add it", key="add-case")
+                added = st.button("Add it", on_click=history.act, key="add-case")
         # No callback: of a field that is changed just before the click it would add the value before.
         note = _add(name if titles else "", picked) if added else ""
         if kept() and st.button(f"Open Compare ({len(kept())})", key="open-compare"):

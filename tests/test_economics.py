@@ -126,9 +126,9 @@ def test_no_offer_is_cheaper_than_the_one_taken():
 
 BAD = {
     "--price 3 --purchase-price 4": "give one",
-    "--price nan": "not a number",
-    "--price -1": "not a number",
-    "--price free": "not a number",
+    "--price nan": "not a price",
+    "--price -1": "not a price",
+    "--price free": "not a price",
     "--pue 0.5": "from 1 up to 10",
     "--used-fraction 2": "up to 1",
     "--service-years 3": "--purchase-price",

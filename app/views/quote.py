@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import plotly.graph_objects as go
 import streamlit as st
 
-from app import axes, charts, decisions, own_uploads, quotes, report_pages, session_hardware
+from app import axes, charts, decisions, history, own_uploads, quotes, report_pages, session_hardware
 from app.answering import answering
 from app.layout import Asked, ask_scenario, downloads, mistakes_shown, sentence, shell_command, ways_out
 from app.options import file_words, one_of, text_of, whole_of
@@ -207,7 +207,7 @@ def drawn(checked: Sequence[Checked]) -> list[int]:
         [row(checked[index], index) for index in order],
         hide_index=True,
         height=TALL,
-        on_select="rerun",
+        on_select=history.act,
         selection_mode="single-row",
         key="claims",
         column_config={"likely": st.column_config.NumberColumn(format="percent")},
