@@ -88,17 +88,22 @@ def _files_of(key: str) -> list[Any]:
     return list(held) if isinstance(held, list) else [held] if held is not None else []
 
 
+def _note(what: str, key: Any, value: Any) -> None:
+    """Note something of one kind or field in the session, and leave what is noted of others."""
+    st.session_state[what] = {**st.session_state.get(what, {}), key: value}
+
+
 def _take_all(kind: Kind, key: str) -> None:
     """Use what a field holds now."""
-    session, refused = st.session_state, ""
+    refused = ""
     marks: list[Mark] = []
     try:
         marks = [take(kind, file) for file in _files_of(key)]
     except InputError as error:
         refused = session_hardware.without_folder(str(error))
-    session[_REFUSED] = {(kind, key): refused}
+    _note(_REFUSED, (kind, key), refused)
     use(kind, marks, empties=False)
-    session.touched = True
+    st.session_state.touched = True
 
 
 def take(kind: Kind, file: Any, name: str | None = None) -> Mark:
@@ -196,12 +201,17 @@ def _ask_for(kind: Kind, marks: list[Mark]) -> None:
         args=(kind, key),
     )
     refused = st.session_state.get(_REFUSED, {}).get((kind, key))
-    if refused:
+    if refused and _files_of(key):
         st.error(plain(refused))
     for other in st.session_state.get(_OTHERS, {}).get(kind, ()):
         wanted = next((mark for mark in marks if mark.name == other.name), marks[0])
         same = f"another {other.name}" if other.name == wanted.name else f"{other.name}, not {wanted.name}"
-        st.warning(plain(f"This is {same}: what is in it differs from what the address was made with."))
+        differs = (
+            "what is in it differs from what the address was made with"
+            if wanted.digest
+            else "what was in that the address does not say"
+        )
+        st.warning(plain(f"This is {same}: {differs}."))
         st.button(
             f"Answer with this {plain(other.name)} instead",
             on_click=_instead,
@@ -211,7 +221,10 @@ def _ask_for(kind: Kind, marks: list[Mark]) -> None:
 
 
 def _bring(kind: Kind, key: str) -> None:
-    """Keep what was handed over for an address, and read the address again if that is what it names."""
+    """Keep what was handed over for an address, and read the address again if that is what it names.
+
+    Of a file that the address names without its digest, it is the first of that name.
+    """
     session, refused, others = st.session_state, "", []
     wanted = {mark.digest: mark.name for mark in in_use(kind)}
     for file in _files_of(key):
@@ -221,9 +234,13 @@ def _bring(kind: Kind, key: str) -> None:
         except InputError as error:
             refused = session_hardware.without_folder(str(error))
             continue
-        others += [] if digest in wanted else [mark]
-    session[_REFUSED] = {(kind, key): refused}
-    session[_OTHERS] = {kind: others}
+        named = next((each for each in in_use(kind) if each == Mark(mark.name, "")), None)
+        if named:
+            _instead(kind, named, mark)
+        elif digest not in wanted:
+            others.append(mark)
+    _note(_REFUSED, (kind, key), refused)
+    _note(_OTHERS, kind, others)
     if kind == "trace":  # beside which the address says the job
         session[TAKEN] = in_use(kind)
     session.seen = None  # names of hardware in it may be known now

@@ -279,3 +279,32 @@ def test_hardware_taken_instead_is_known_to_the_address(contents):
     assert test.selectbox(key="option-accelerator").value == "mine"
     assert test.query_params["accelerator"] == "mine"
     assert test.query_params["own-specs"] == file_marks.written([file_marks.mark_of(*contents["specs"])])
+
+
+def test_a_file_that_an_address_names_without_a_digest_is_one_of_that_name(contents):
+    name, content = contents["calibration"]
+    test = opened(**QUERIES["predict"], **{"own-calibration": name})
+    handed_over(test, "missing-calibration", ("other.json", content))
+    is_blocked(test, name)
+    assert "other.json, not my runs.json: what was in that the address does not say" in words(test)
+    handed_over(test, "missing-calibration", (name, content))
+    assert not test.error
+    assert test.metric
+    assert test.query_params["own-calibration"] == file_marks.written([file_marks.mark_of(name, content)])
+
+
+def test_why_one_file_was_refused_stays_while_another_is_handed_over(contents):
+    marks = {kind: f"{contents[kind][0]}~{ABSENT}" for kind in ("calibration", "specs")}
+    test = opened(gpus="8", **{f"own-{kind}": mark for kind, mark in marks.items()})
+    handed_over(test, "missing-calibration", ("my runs.json", b"{}"))
+    why = test.error[1].value
+    handed_over(test, "missing-specs", ("mine.toml", b"x = 1"))
+    assert why in [error.value for error in test.error]
+    assert len(test.error) == 3
+    handed_over(test, "missing-specs", contents["specs"])
+    assert why in [error.value for error in test.error]
+    assert "another mine.toml" in words(test)
+    handed_over(test, "missing-calibration", contents["calibration"])
+    assert "another mine.toml" in words(test)
+    assert "another my runs.json" in words(test)
+    assert len(test.error) == 1
