@@ -103,8 +103,9 @@ def _smaller(prediction: Prediction) -> str:
 
 
 def without_effect(prediction: Prediction, picked: Mapping[str, Any]) -> list[str]:
-    """Say which network was chosen though the job is on one machine, which uses none."""
-    if "inter-link" not in picked or prediction.scenario["nodes"] > 1:
+    """Say which network was chosen though the job is on one machine, which needs one for servers alone."""
+    job = prediction.scenario
+    if "inter-link" not in picked or job["nodes"] > 1 or job["servers"]:
         return []
     return [f"--inter-link {picked['inter-link']} has no effect: all GPUs are in one machine"]
 

@@ -13,6 +13,7 @@ import streamlit
 from click.testing import CliRunner
 
 from app import decisions, plan_limits
+from app.options import options
 from perfmodel.api.compare import compare
 from perfmodel.api.layouts import layouts
 from perfmodel.cli import main
@@ -59,6 +60,19 @@ def test_nothing_is_planned_with_what_the_model_does_not_know_within_a_factor_of
     compared = words(opened("compare", gpus="65536", **job, **{"b-overlap": "fused"}))
     assert "e+0" not in compared
     assert "too wide to plan with" in words(opened("scale", gpus="65536", **job))
+
+
+def test_a_network_is_said_to_have_no_effect_where_it_has_none():
+    networks = ("ethernet-10g-tcp", "ib-hdr-200g")
+    for strategy in options()["strategy"].choices:
+        if strategy == "fsdp":
+            continue  # which is of transformers
+        slow, fast = (
+            predict(Scenario(workload="vgg16", world_size=4, strategy=strategy, inter_link=network))
+            for network in networks
+        )
+        has_none = slow.iteration_time == fast.iteration_time
+        assert bool(decisions.without_effect(slow, {"inter-link": networks[0]})) == has_none, strategy
 
 
 def test_a_network_chosen_for_one_machine_is_said_to_have_no_effect():
