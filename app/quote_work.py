@@ -47,7 +47,7 @@ def _is_quick(quote: Quote, catalogue: Catalogue) -> bool:
             job = scenario_of_claim(quote, claim, WHERE, catalogue)
             network = workload(job.workload, job.sequence_length)
         except InputError:
-            return True  # the check says what is wrong
+            continue  # the check says what is wrong, after the claims before it
         if network.architecture is not None:
             searched[repr(job)] = job.world_size
     return sum(searched.values()) <= FEW_GPUS

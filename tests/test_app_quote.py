@@ -109,6 +109,14 @@ def test_what_is_handed_to_a_process_goes_by_claims_and_by_accelerators_searched
     assert is_quick(quote) == quick
 
 
+def test_a_claim_that_is_refused_makes_those_before_it_no_quicker():
+    quote = a_quote(1, **LLAMA)
+    (large,) = quote.claims
+    refused = large.model_copy(update={"scenario": {"workload": "no-such-network"}})
+    assert is_quick(quote.model_copy(update={"claims": (refused,)}))
+    assert not is_quick(quote.model_copy(update={"claims": (large, refused)}))
+
+
 @pytest.mark.parametrize("name", example_names())
 def test_public_quotes_are_checked_at_once(name):
     assert is_quick(read_quote(name)[0])
