@@ -13,8 +13,6 @@ from typing import Literal, NamedTuple
 
 import streamlit as st
 
-from app import history
-
 Kind = Literal["specs", "calibration", "profile", "network", "quote", "times", "trace"]
 USED: dict[str, tuple[Kind, ...]] = {
     **dict.fromkeys(("predict", "scale", "compare", "sensitivity"), ("specs", "calibration", "profile")),
@@ -104,13 +102,17 @@ def emptied(kind: Kind) -> int:
     return int(st.session_state.get(_EMPTIED, {}).get(kind, 0))
 
 
+def parameters(page: str) -> set[str]:
+    """Return the query parameters by which the address of a page names files."""
+    return {parameter(kind) for kind in USED.get(page, ())}
+
+
 def take_address(page: str) -> None:
-    """Use the files that the address of a page names, where it is newer than the session."""
-    if history.has_arrived(page):
-        for kind in USED.get(page, ()):
-            marks = read(",".join(st.query_params.get_all(parameter(kind))))
-            if marks != in_use(kind):
-                use(kind, marks)
+    """Use the files that the address of a page names, and no others of the kinds that it could name."""
+    for kind in USED.get(page, ()):
+        marks = read(",".join(st.query_params.get_all(parameter(kind))))
+        if marks != in_use(kind):
+            use(kind, marks)
 
 
 def said(page: str) -> dict[str, str]:

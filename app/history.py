@@ -7,7 +7,7 @@ page that opens and completes its address would take two steps back.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -41,16 +41,25 @@ def watch() -> None:
         )
 
 
-def has_arrived(page: str) -> bool:
-    """Whether the address of a page is newer than what the session holds: opened, or by Back and Forward.
+def arrival(page: str, words: Collection[str]) -> tuple[dict[str, str], bool]:
+    """Return the address of a page, and whether it is newer than what the session holds.
 
-    A widget that was changed or clicked in this run is newer than the address.  An address without options is
-    the menu's, but on a page that had one of its own it is Back's.
+    It is where somebody opened it, or came by Back and Forward.  A widget that was changed or clicked
+    in this run is newer than the address.  An address without options is the menu's, but on a page that had
+    one of its own it is Back's.  The address of the page before, which a click on this one leaves standing
+    while that page is on its way, is none of this page's.
+
+    Parameters
+    ----------
+    words : the query parameters that the page reads; an address of these alone may be its own, whatever the
+        page before said
     """
     session, url = st.session_state, st.query_params.to_dict()
     seen = session.get("seen")
-    is_said = url or (seen and seen[0] == page and page in session.get("emptied", ()))
-    return bool(is_said) and not session.get("touched") and (page, url) != seen
+    if seen and seen[0] != page and seen[1] == url and url.keys() - set(words):
+        url = {}
+    is_said = url or (seen and seen[0] == page and page in session.get("without_options", ()))
+    return url, bool(is_said) and not session.get("touched") and (page, url) != seen
 
 
 def act() -> None:

@@ -17,7 +17,7 @@ from app import file_marks, history, layout_options, own_profile, own_uploads, s
 from app.answering import answering
 from app.options import BASIC, MONEY, MORE, Option, as_command, as_python, options, scenario
 from app.plain import plain
-from app.state import START, chosen, close_page, open_page, show_mistake, widget, with_own
+from app.state import START, chosen, close_page, open_page, show_mistake, widget
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction
 from perfmodel.reports.page import Page
@@ -145,8 +145,7 @@ def ask(
     counts : whether an option, by its name, says anything here; one that does not is not drawn, and kept
     """
     every = (*body, *picture, *chain(*columns.values()), *chain(*groups.values()))
-    known = {option.name: with_own(option) for option in every}
-    open_page(page, known, start)
+    known = open_page(page, every, start)
     top = st.container()
     if shares_out:
         groups = layout_options.arranged(groups, chosen(known))

@@ -9,7 +9,7 @@ HERE = Path(__file__).parent
 if str(HERE.parent) not in sys.path:  # the pages import one another as parts of ``app``
     sys.path.insert(0, str(HERE.parent))
 
-from app import file_marks, history, numbers_first  # noqa: E402
+from app import history, numbers_first  # noqa: E402
 from app.menu import PAGES, UNKNOWN  # noqa: E402
 
 st.set_page_config(page_title="perfmodel", layout="wide", initial_sidebar_state=336)  # labels fit
@@ -39,5 +39,4 @@ page = st.navigation(
     ],
     position="top",
 )
-file_marks.take_address(page.url_path or "predict")
 page.run()

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import click
 
@@ -19,7 +19,7 @@ from perfmodel.specs.dataset import data_sets
 from perfmodel.specs.names import word_of
 from perfmodel.specs.options import Offers, declared
 from perfmodel.specs.scenario import SHORT, Scenario
-from perfmodel.specs.store import Catalogue
+from perfmodel.specs.store import KINDS, Catalogue
 from perfmodel.workloads import names as workload_names
 
 LONGEST = 300
@@ -47,8 +47,8 @@ class Option(NamedTuple):
     """Name in the session, where two pages give one name two meanings."""
     largest: int = 0
     """Where a slider ends."""
-    offers: Offers | None = None
-    """Of what it is a name."""
+    offers: Offers | Literal["hardware"] | None = None
+    """Of what it is a name; of all hardware on the page of that."""
 
     @property
     def spellings(self) -> tuple[str, ...]:
@@ -136,10 +136,12 @@ def whole_of(name: str, help: str, **more: Any) -> Option:
     return from_parameter(name, click.Option([f"--{name}"], type=COUNT, help=help), **more)
 
 
-def offered(offers: Offers | None, catalogue: Catalogue) -> tuple[str, ...]:
+def offered(offers: Offers | Literal["hardware"] | None, catalogue: Catalogue) -> tuple[str, ...]:
     """Return the names that an option offers; nothing where it takes no names."""
     if offers is None:
         return ()
+    if offers == "hardware":
+        return tuple(id for kind in KINDS for id in catalogue.ids(kind))
     if offers in ("workloads", "data sets"):
         return tuple(workload_names() if offers == "workloads" else data_sets())
     if offers in ("accelerators", "nodes"):

@@ -11,7 +11,7 @@ import click
 
 from app import bounded, searches, session_hardware
 from app.goal_keywords import keywords_of
-from app.options import Option, convert, offered, options, written
+from app.options import Option, convert, options, written
 from app.search_worker import Searched
 from perfmodel.cli.fleets import OWN as OF_A_FLEET
 from perfmodel.cli.plan import goal_of
@@ -19,7 +19,6 @@ from perfmodel.planning import Goal
 from perfmodel.planning.goal import SHARED, options_of
 from perfmodel.reports.page import Page
 from perfmodel.specs.scenario import SHORT
-from perfmodel.specs.store import Catalogue
 
 PRICES = ("price", "purchase-price")
 CALIBRATION = "calibration"
@@ -27,8 +26,8 @@ _BETWEEN = re.compile(r",(?!\d{3}(?:\D|$))")
 """Commas between machines with their prices; others are between the thousands of one."""
 
 
-def known(catalogue: Catalogue) -> dict[str, Option]:
-    """Return the options of ``perfmodel plan``; those that list names offer what there is."""
+def known() -> dict[str, Option]:
+    """Return the options of ``perfmodel plan``."""
     result = {}
     for name, option in options("plan").items():
         if option.parameter.metavar == "FILE" or name == "specs":  # files of the server's
@@ -36,8 +35,7 @@ def known(catalogue: Catalogue) -> dict[str, Option]:
         if option.parameter.name in OF_A_FLEET:  # another question
             continue
         if option.kind == "choices":
-            more = option.offers and offered(option.offers, catalogue)
-            option = option._replace(choices=more or option.choices, usual="any")
+            option = option._replace(usual="any")
         if name in PRICES:
             option = _prices(option)
         result[name] = option if name == "workload" else option._replace(session=f"plan-{name}")

@@ -8,7 +8,7 @@ browser tab.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -42,30 +42,32 @@ class Text(NamedTuple):
     """Below the field, where the page draws it."""
 
 
-def open_page(page: str, known: Mapping[str, Option], start: Mapping[str, Any] = START) -> None:
-    """Take what a URL says into the session, and note what in it cannot be used."""
+def open_page(page: str, every: Sequence[Option], start: Mapping[str, Any] = START) -> dict[str, Option]:
+    """Take what a URL says into the session, and note what in it cannot be used.
+
+    Returns the page's options by name, which offer hardware of the session's own, the URL's files among it.
+    """
     session = st.session_state
     session.places, session.folds = {}, {}
-    url = st.query_params.to_dict()
-    spellings = {spelling for option in known.values() for spelling in option.spellings}
-    if session.get("seen") and session.seen[0] != page and session.seen[1] == url and url.keys() - spellings:
-        url = {}  # of the page before: somebody clicked on this one while that was on its way
+    marks = file_marks.parameters(page)
+    words = {spelling: option.name for option in every for spelling in option.spellings}
+    url, has_arrived = history.arrival(page, {*words, *marks})
     if "chosen" not in session:
         session.chosen, session.refused, session.seen, session.opening = {}, {}, None, True
-        session.emptied = set()
-    has_arrived = history.has_arrived(page)
+        session.without_options = set()
     session.pop("touched", None)
+    if has_arrived:
+        file_marks.take_address(page)
+    known = {option.name: with_own(option) for option in every}
     if has_arrived:
         session.refused = {}
         for option in known.values():
             session.chosen.pop(option.key, None)
             session.pop(_key(option), None)
-        names = {spelling: name for name, option in known.items() for spelling in option.spellings}
-        marks = {file_marks.parameter(kind) for kind in file_marks.USED.get(page, ())}
         for spelling, text in url.items():
             if spelling in marks:
                 continue
-            name = names.get(spelling, spelling)
+            name = words.get(spelling, spelling)
             try:
                 if name not in known:
                     raise unknown_name("option", name, known)
@@ -84,6 +86,7 @@ def open_page(page: str, known: Mapping[str, Option], start: Mapping[str, Any] =
         for name, value in start.items():
             session.chosen.setdefault(known[name].key, value)
     session.seen = (page, url)
+    return known
 
 
 def close_page(page: str, known: Mapping[str, Option], top: DeltaGenerator) -> None:
@@ -101,7 +104,7 @@ def close_page(page: str, known: Mapping[str, Option], top: DeltaGenerator) -> N
         st.query_params.from_dict(said)
     session.seen = (page, said)
     if not said:
-        session.emptied.add(page)
+        session.without_options.add(page)
     session.texts = {
         name: Text(known[name].label, str(value), session.get("places", {}).get(name))
         for name, value in chosen(known).items()

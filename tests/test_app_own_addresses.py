@@ -179,10 +179,7 @@ def test_back_and_forward_answer_with_the_files_of_their_address(contents):
 
 
 def test_files_go_along_to_compare_and_from_page_to_page(contents):
-    test = opened(**QUERIES["predict"])
-    test.session_state["fold-Your own calibration"] = True
-    sound(test.run())
-    handed_over(test, "calibration-file", contents["calibration"])
+    test = calibrated(contents)
     mark, time = test.query_params["own-calibration"], test.metric[0].value
     sound(button(test, "Add to Compare").click().run())
     sound(test.number_input(key="option-gpus").set_value(16).run())
@@ -201,6 +198,42 @@ def test_files_go_along_to_compare_and_from_page_to_page(contents):
     assert "own-calibration" not in test.query_params
     sound(button(test, "Add to Compare").click().run())
     assert "with other files of your own" in words(test)
+
+
+def calibrated(contents) -> AppTest:
+    """Predict, by a calibration of one's own."""
+    test = opened(**QUERIES["predict"])
+    test.session_state["fold-Your own calibration"] = True
+    sound(test.run())
+    return handed_over(test, "calibration-file", contents["calibration"])
+
+
+def test_files_outlast_the_address_of_the_page_before(contents):
+    test = calibrated(contents)
+    address, answer = asked(test), shown(test)
+    test.switch_page("views/communication.py")
+    test.query_params.clear()
+    assert "own-calibration" not in sound(test.run()).query_params
+    assert test.query_params
+    test.switch_page("views/predict.py")  # with the address as it was, as a click in between leaves it
+    sound(test.run())
+    assert (asked(test), shown(test)) == (address, answer)
+
+
+def test_an_address_of_what_a_page_reads_is_its_own_though_the_page_before_said_the_same(contents):
+    test = calibrated(contents)
+    address = asked(test)
+    test.switch_page("views/scale.py")
+    test.query_params.clear()
+    test.query_params["gpus"] = "1,2"
+    assert "own-calibration" not in sound(test.run()).query_params
+    test.switch_page("views/predict.py")
+    test.query_params.clear()
+    test.query_params.update(address)
+    sound(test.run())
+    test.switch_page("views/scale.py")
+    assert sound(test.run()).query_params["gpus"] == "8"
+    assert test.query_params["own-calibration"] == address["own-calibration"]
 
 
 def test_another_file_of_the_same_name_is_taken_where_somebody_says_so(contents):

@@ -9,7 +9,6 @@ from app.options import MONEY, SCENARIO, convert
 from app.plain import plain
 from app.plan_form import as_words, known
 from perfmodel.planning import Goal, search
-from perfmodel.specs.store import Catalogue
 from tests.test_app import FOLDS, errors, opened, sound, words
 
 
@@ -69,7 +68,7 @@ def test_prices_are_read_as_people_write_them(price):
 
 
 def test_prices_of_several_machines_may_have_commas_between_thousands():
-    option = known(Catalogue.built_in())["purchase-price"]
+    option = known()["purchase-price"]
     assert convert(option, "dgx-1v=$150,000,dgx-h100=350k") == [("dgx-1v", 150e3), ("dgx-h100", 350e3)]
     _, more = as_words({"purchase-price": "dgx-1v=$150,000,dgx-h100=350k"})
     assert more == [("purchase-price", "dgx-1v=$150,000"), ("purchase-price", "dgx-h100=350k")]

@@ -110,3 +110,14 @@ def test_the_address_of_the_page_before_is_not_held_against_a_page():
     test.switch_page("views/predict.py")  # with the address as it was, as a click in between leaves it
     assert not errors(sound(test.run()))
     assert dict(test.query_params) == {"gpus": "32"}
+
+
+def test_what_was_chosen_on_a_page_outlasts_the_address_of_the_page_before():
+    test = opened(workload="vgg16", gpus="64")
+    before = dict(test.query_params), test.subheader[0].value, test.metric[0].value
+    test.switch_page("views/communication.py")
+    test.query_params.clear()
+    sound(test.run())
+    test.switch_page("views/predict.py")
+    assert not errors(sound(test.run()))
+    assert (dict(test.query_params), test.subheader[0].value, test.metric[0].value) == before

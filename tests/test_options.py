@@ -31,7 +31,6 @@ from perfmodel.specs.framework import DEFAULT_FRAMEWORK
 from perfmodel.specs.keywords import Options
 from perfmodel.specs.options import MEASURED, Declared, declared
 from perfmodel.specs.run import Run
-from perfmodel.specs.store import Catalogue
 from perfmodel.specs.updates import KINDS
 from perfmodel.sweeps.axes import COMPUTATION, LAYOUT, PLACE, PLAN, WAY, is_number
 from perfmodel.workloads.loading import DEFAULT_STORAGE
@@ -114,7 +113,7 @@ def test_every_option_is_crossed_in_one_place_of_a_sweep():
 
 @pytest.mark.parametrize("one", OF_RUN.values(), ids=lambda one: one.field)
 def test_an_option_of_a_run_is_declared_once(one):
-    option, widget = parameters("plan")[one.name], plan_form(Catalogue.built_in())[one.name]
+    option, widget = parameters("plan")[one.name], plan_form()[one.name]
     assert option.help == words(one)
     assert option.name == one.field
     assert widget.label == one.label
@@ -151,7 +150,7 @@ NOT_PLANNED = ("fsdp", *KINDS)
 
 
 def test_what_all_candidates_of_a_plan_share_is_as_elsewhere():
-    form = plan_form(Catalogue.built_in())
+    form = plan_form()
     for one in EVERY:
         if one.info.plan:
             assert parameters("plan")[one.name].help == words(one)

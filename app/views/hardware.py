@@ -8,22 +8,19 @@ import streamlit as st
 
 from app import charts, hardware, own_uploads, session_hardware
 from app.layout import Asked, ask, downloads, mistakes_shown, ways_out
-from app.options import one_of
+from app.options import offered, one_of
 from app.plain import plain
 from perfmodel.errors import InputError
-from perfmodel.specs.store import KINDS
+from perfmodel.specs.store import KINDS, Catalogue
 
 START = {"kind": "accelerators", "id": "v100-sxm2-16gb"}
 FORMATS = ("fp32", "fp16", "bf16")
 TAKEN = "own-taken"
 # In the session: which of the two forms was sent, and what came of it.
 KIND = one_of("kind", KINDS, "accelerators", "What the table lists.")
-
-
-def ids() -> tuple[str, ...]:
-    """Return every id of the session's catalogue, by kind."""
-    catalogue = session_hardware.catalogue()
-    return tuple(id for kind in KINDS for id in catalogue.ids(kind))
+ID = one_of(
+    "id", offered("hardware", Catalogue.built_in()), "v100-sxm2-16gb", "The spec whose numbers are shown."
+)._replace(label="Details of", offers="hardware")
 
 
 def picture(kind: str, shown: str) -> None:
@@ -190,9 +187,7 @@ page(
         "hardware",
         {},
         body=(
-            one_of("id", ids(), "v100-sxm2-16gb", "The spec whose numbers are shown.")._replace(
-                label="Details of"
-            ),
+            ID,
             KIND._replace(label="List of all"),
         ),
         start=START,

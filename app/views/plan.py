@@ -201,7 +201,7 @@ def page(asked: Asked) -> None:
                 st.markdown(f"* {labelled(note)}")
 
 
-OFFERED = plan_form.known(session_hardware.catalogue())
+OFFERED = plan_form.known()
 asked = ask(
     "plan",
     {
