@@ -83,7 +83,8 @@ if (!window.sidebarFollows) {
 """
 """Who opens or closes the sidebar by the keyboard goes on in it, or where it was opened; on a phone, where it
 covers the page, Escape closes it."""
-_OPTION = re.compile(r"(?<![\w-])--(?:no-)?([a-z][a-z-]*[a-z])")
+_OPTION = re.compile(r"(?<!perfmodel predict )(?<![\w-])--(?:no-)?([a-z][a-z-]*[a-z])")
+_PREDICT = re.compile(r"(?<!perfmodel )\bpredict (?=--)")
 _GIVE = re.compile(r"\bgive (?=--)")
 _NODE = re.compile(r"(?<![\w-])node(?=s?\b(?!-))")
 _NAME = re.compile(r"\S*\d")
@@ -105,9 +106,14 @@ def labelled(text: str) -> str:
 
     >>> labelled("no price is known: give --price"), labelled("twice --unknown")
     ('no price is known: fill in “Price of a machine [USD/h]”', 'twice --unknown')
+
+    What a command begins with stays as it is typed:
+
+    >>> labelled("predict --price"), labelled("perfmodel predict --price 3")
+    ('“Price of a machine [USD/h]”', 'perfmodel predict --price 3')
     """
-    text = text.replace("perfmodel layouts", "the page “Transformers”").replace("predict --", "--")
-    text = _GIVE.sub("fill in ", text)
+    text = text.replace("perfmodel layouts", "the page “Transformers”")
+    text = _GIVE.sub("fill in ", _PREDICT.sub("", text))
     return _OPTION.sub(lambda match: _called(match[1], match[0]), text)
 
 
