@@ -60,7 +60,7 @@ ABREAST = 3
 CALIBRATION = "calibration"
 TAKES_SPECS = {
     *("predict", "scale", "compare", "sensitivity", "plan", "check-quote", "layouts", "explain"),
-    *("collective", "specs"),
+    *("collective", "specs", "trace"),
 }
 """Commands that take hardware of one's own."""
 TAKES_FILES = {

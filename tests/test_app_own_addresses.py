@@ -341,3 +341,20 @@ def test_why_one_file_was_refused_stays_while_another_is_handed_over(contents):
     assert "another mine.toml" in words(test)
     assert "another my runs.json" in words(test)
     assert len(test.error) == 1
+
+
+def test_the_command_of_a_trace_knows_hardware_of_ones_own(contents, tmp_path, monkeypatch, invoke):
+    monkeypatch.chdir(tmp_path)
+    events = {key: value for key, value in json.loads(contents["trace"][1]).items() if key == "traceEvents"}
+    Path("step.json").write_text(json.dumps(events), "utf-8")  # which names no accelerator
+    Path("mine.toml").write_bytes(contents["specs"][1])
+    mark = file_marks.written([file_marks.mark_of(*contents["specs"])])
+    test = opened("trace", **TRACED, accelerator="mine", **{"own-specs": mark})
+    handed_over(test, "missing-specs", contents["specs"])
+    handed_over(test, "trace-files", ("step.json", Path("step.json").read_bytes()))
+    assert not test.error
+    (command,), _ = copies(test)
+    assert command[command.index("--accelerator") + 1] == "mine"
+    rows = json.loads(invoke(*command, "--json").stdout)["recommendations"]
+    changes = [list(frame.value["change"]) for frame in test.dataframe if "change" in frame.value]
+    assert changes == ([[row["change"] for row in rows]] if rows else [])

@@ -174,6 +174,16 @@ def test_hardware_of_ones_own_travels_as_tables(client):
     assert client.post("/v1/predict", json=asked | {"inter_link": "mine"}).status_code == 422
 
 
+def test_a_trace_may_be_of_hardware_of_ones_own(client):
+    own = client.post("/v1/specs", json={"name": "v100-sxm2-16gb"}).json()
+    own |= {"id": "mine", "name": "Mine", "accepted": []}
+    own.pop("most_common", None)
+    body = {"traces": {"trace.json": TRACE}, "accelerators": ["mine"]}
+    known = client.post("/v1/trace/summary", json=body | {"specs": {"accelerators": {"mine": own}}})
+    assert known.status_code == 200, known.content
+    assert client.post("/v1/trace/summary", json=body).status_code == 422
+
+
 def test_a_network_of_ones_own_travels_as_a_file(client):
     done = CliRunner().invoke(main, ["workloads", "show", "alexnet", "--csv"])
     body = {"workload": "net.csv", "files": {"net.csv": done.stdout}, "gpus": 8}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from perfmodel.cli.export import export_options, show_rows, take_form
-from perfmodel.cli.options import option_of, scenario_option
+from perfmodel.cli.options import catalogue_from, option_of, scenario_option, specs_option
 from perfmodel.errors import InputError
 from perfmodel.fitting.sources import Sources
 from perfmodel.specs.options import declared
@@ -33,6 +33,7 @@ def command() -> None:
 def _job_options(command: Any) -> Any:
     """Give a command the files, and what no trace says of its job."""
     for option in (
+        specs_option,
         scenario_option("precision", help="Arithmetic of the job: tries others.  [default: with --workload]"),
         scenario_option("local_batch_size", help="Samples per accelerator of the job: tries larger ones."),
         scenario_option("workload", default=None, help="Network of the job: adds what the model recommends."),
@@ -99,11 +100,13 @@ def report_command(files: tuple[str, ...], target: str, as_json: bool, **options
     click.echo(json.dumps(report, allow_nan=False) if as_json else f"written: {target}")
 
 
-def _reported(files: tuple[str, ...], **options: Any) -> tuple[dict[str, Any], list[Timings]]:
+def _reported(
+    files: tuple[str, ...], specs: tuple[str, ...], **options: Any
+) -> tuple[dict[str, Any], list[Timings]]:
     """The summary of the traces with recommendations, and what nccl-tests timed."""
     from perfmodel.traces.summarised import summarised
 
-    return summarised(*read_all(files), **options)
+    return summarised(*read_all(files), catalogue=catalogue_from(specs), **options)
 
 
 @command.command("diff")

@@ -232,6 +232,7 @@ def trace_summary(request: other.TraceRequest, catalogue: Catalogue) -> bytes:
         workload=request.workload,
         local_batch_size=request.local_batch_size,
         precision=request.precision,
+        catalogue=catalogue,
     )
     return encoded(with_timings(*report))
 

@@ -25,6 +25,7 @@ def summarised(
     workload: str | None = None,
     local_batch_size: int | None = None,
     precision: str | None = None,
+    catalogue: Catalogue | None = None,
 ) -> tuple[dict[str, Any], list[Timings]]:
     """Return the summary of traces with recommendations, and what nccl-tests timed.
 
@@ -34,12 +35,14 @@ def summarised(
     accelerator : what the GPUs are, where a file does not say
     skip : steps at the start to leave out
     workload, local_batch_size, precision : of the job, where it is known
+    catalogue : hardware to look in, by default the built-in
 
     Raises
     ------
     InputError : an unknown name; a batch or precision without the network
     """
-    accelerators = tuple(Catalogue.built_in().accelerator(name).id for name in accelerator)
+    known = Catalogue.of(catalogue)
+    accelerators = tuple(known.accelerator(name).id for name in accelerator)
     named = {"workload": workload, "local_batch_size": local_batch_size, "precision": precision}
     job: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
     if job and workload is None:
@@ -49,7 +52,8 @@ def summarised(
     if job and accelerators:
         job["accelerator"] = accelerators[0]
     report = summary(traces, skip, accelerators)
-    report["recommendations"] = recommendations(traces, report, skip, Scenario(**job) if job else None)
+    described = Scenario(**job) if job else None
+    report["recommendations"] = recommendations(traces, report, skip, described, known)
     return report, timings
 
 
