@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.test_app import errors, opened, sound, words
+from tests.test_app import button, errors, opened, sound, words
 
 pytestmark = pytest.mark.any_version
 
@@ -121,3 +121,14 @@ def test_what_was_chosen_on_a_page_outlasts_the_address_of_the_page_before():
     test.switch_page("views/predict.py")
     assert not errors(sound(test.run()))
     assert (dict(test.query_params), test.subheader[0].value, test.metric[0].value) == before
+
+
+def test_the_cases_added_are_compared_though_the_address_is_of_the_page_before():
+    test = opened(workload="vgg16", gpus="64")
+    sound(button(test, "Add to Compare").click().run())
+    test.switch_page("views/communication.py")
+    test.query_params.clear()
+    sound(test.run())
+    test.switch_page("views/compare.py")
+    assert not errors(sound(test.run()))
+    assert dict(test.query_params) == {"workload": "vgg16", "gpus": "64"}

@@ -11,6 +11,8 @@ from app import (
     cases,
     charts,
     decisions,
+    file_marks,
+    history,
     layout_options,
     memory_chart,
     report_pages,
@@ -263,7 +265,9 @@ def _also(letter: str) -> list[str]:
 
 
 CASES = tuple(f"{letter}-" for letter in ("a", *LETTERS))
-if not st.query_params and to_compare.kept():
+READ = {spelling for option in options().values() for spelling in option.spellings}
+READ |= {name for name in st.query_params if name[:2] in CASES} | file_marks.parameters("compare")
+if not history.arrival("compare", READ)[0] and to_compare.kept():
     to_compare.open_compare(to_compare.kept())
 SAID = {*st.query_params, *st.session_state.get("chosen", ())}
 START = {"gpus": 32} | ({} if any(name[:2] in CASES for name in SAID) else EXAMPLE)
