@@ -231,6 +231,8 @@ def of_quote(claims: Sequence[Checked]) -> str:
     mark = ";" if worst.verdict == "reached" else ","
     likely = f"{mark} {percent(worst.probability or 0.0)} likely to be reached" if possible else ""
     advice, run = ADVICE[worst.verdict], worst.reached_by
+    if worst.verdict == "pessimistic" and not worst.higher_is_better:
+        advice = "Expect a lower cost" if "cost" in worst.quantity else "Expect a shorter time"
     if run is not None and needs_reached(worst):
         likely += f" with {software_words(run.software_taken)}"
         if worst.verdict in ("optimistic", "reached") and (run.left_open or run.is_other):

@@ -21,7 +21,7 @@ from perfmodel.planning import Goal, SearchResult, search
 from perfmodel.planning.report import report
 from perfmodel.planning.verdict import share_words
 from perfmodel.prediction import predict
-from perfmodel.quote import check_quote, read_quote
+from perfmodel.quote import Claim, Quote, check_quote, read_quote
 from perfmodel.quote.listing import worst_first
 from perfmodel.specs.scenario import Scenario
 from tests.test_app import opened, words
@@ -321,6 +321,35 @@ def test_what_does_not_fit_says_what_would_and_draws_no_throughput_large():
     for test in (batch, layout):
         assert "If it fitted, an iteration would take " in words(test)
         assert "Throughput" not in {metric.label for metric in test.metric}
+
+
+@pytest.mark.parametrize(
+    ("claim", "advice", "against"),
+    [
+        (
+            {"quantity": "samples_per_second", "value": 9.0},
+            "Expect more: 9",
+            r"the claim reaches 0\.\d% of it",
+        ),
+        (
+            {"quantity": "time_to_train", "epochs": 90, "value": 48 * 3600.0},
+            "Expect a shorter time: 48 h",
+            r"so at least [\d.]+ min; the claim is [\d.]+ times as long",
+        ),
+        (
+            {"quantity": "cost_to_train", "epochs": 90, "value": 1e6, "price": 10.0},
+            "Expect a lower cost: $1,000,000",
+            r"so at least \$[\d.]+; the claim is [\d,]+ times as much",
+        ),
+    ],
+)
+def test_a_poor_claim_is_said_to_be_poor_in_its_own_direction(claim, advice, against):
+    (checked,) = check_quote(
+        Quote(title="Poor", scenario={"workload": "resnet50", "gpus": 8}, claims=(Claim(**claim),))
+    )
+    assert checked.verdict == "pessimistic"
+    assert decisions.of_quote([checked]).startswith(f"{advice}")
+    assert re.search(against, "; ".join(checked.arithmetic))
 
 
 def test_the_worst_claim_is_the_least_likely_of_the_worst_verdict_and_is_named():

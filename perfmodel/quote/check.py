@@ -23,7 +23,7 @@ from perfmodel.quote.words import job_words, layout_words, machine_words, shown
 from perfmodel.resolve import Setting, resolve
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
-from perfmodel.units import show
+from perfmodel.units import show, three_digits
 
 Verdict = Literal["impossible", "oversized", "optimistic", "reached", "plausible", "pessimistic", "possible"]
 """``optimistic``: better than the model's 80 % interval.  ``reached``: better than that too, but a measured
@@ -369,4 +369,7 @@ def _compared(claim: Claim, limit: float, ratio: float, setting: Setting) -> str
         times = f"{ratio:.3g}" if ratio > 1.01 else f"{ratio:.6g}"
         better = "as fast" if claim.kind not in ("cost_per_token", "cost_to_train") else "as cheap"
         return f"so {ends} {best}; the claim is {times} times {'that' if ends == 'at most' else better}"
-    return f"so {ends} {best}; the claim reaches {ratio:.1%} of it"
+    if ends == "at most":
+        return f"so {ends} {best}; the claim reaches {ratio:.1%} of it"
+    as_bad = "as much" if claim.kind in ("cost_per_token", "cost_to_train") else "as long"
+    return f"so {ends} {best}; the claim is {three_digits(1 / ratio)} times {as_bad}"
