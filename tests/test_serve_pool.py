@@ -288,6 +288,19 @@ def test_parts_leave_as_they_are_calculated():
     assert outcomes(with_pool(test)) == {"answered": 2, "bad input": 1, "client left": 1}
 
 
+def test_a_process_whose_answer_nobody_reads_ends():
+    async def test(pool: Pool) -> None:
+        parts = await pool.stream("parts", b'{"parts": 1000000000}')
+        (worker,) = (each for each in pool._all if each.requests)
+        assert worker.process.stdout is not None
+        while not worker.process.stdout._paused:  # type: ignore[attr-defined]
+            await asyncio.sleep(0.01)
+        await worker.end()
+        await parts.aclose()  # type: ignore[attr-defined]
+
+    with_pool(test)
+
+
 def test_parts_together_have_so_much_time():
     async def test(pool: Pool) -> None:
         # a busy machine may need all the time for the first part

@@ -32,6 +32,8 @@ LAST_PART_SECONDS = 2.0
 """Time that a stream has beyond its own to come to the end of a part, and say in the last that it is over."""
 MOST_REPLY = 100_000_000
 """Bytes of an answer."""
+MOST_READ = 2**16
+"""Bytes that are read at once of an answer that nobody wants any more."""
 
 
 class _Lost(Exception):
@@ -131,6 +133,11 @@ class _Worker:
         """Kill the process, and wait until it is gone."""
         with suppress(ProcessLookupError):
             self.process.kill()
+        assert self.process.stdout is not None
+        # asyncio waits for the end of its pipes too, which does not come to an answer that nobody reads
+        with suppress(RuntimeError, OSError):  # somebody still reads it
+            while await self.process.stdout.read(MOST_READ):
+                pass
         await self.process.wait()
 
 
