@@ -28,9 +28,8 @@ PAGES = {
 SLEEP = "import time; time.sleep(600)"
 
 
-@pytest.fixture
-def started(monkeypatch) -> list[Any]:
-    """Processes of work, of which every piece takes one, as no answer is kept from before."""
+def noted(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Return the processes of work that are started from now on, with no answer kept from before."""
     processes: list[Any] = []
     start = subprocess.Popen
 
@@ -39,9 +38,15 @@ def started(monkeypatch) -> list[Any]:
         return processes[-1]
 
     monkeypatch.setattr(bounded.subprocess, "Popen", kept)
-    monkeypatch.setattr(searches, "FEW_MACHINES", 0)
     monkeypatch.setattr(bounded, "_answers", type(bounded._answers)())
     return processes
+
+
+@pytest.fixture
+def started(monkeypatch) -> list[Any]:
+    """Processes of work, of which every piece takes one."""
+    monkeypatch.setattr(searches, "FEW_MACHINES", 0)
+    return noted(monkeypatch)
 
 
 def a_walk() -> bounded.Work:

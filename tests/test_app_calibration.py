@@ -10,23 +10,19 @@ import pytest
 
 from app import quote_work, quotes
 from app.plain import plain
-from perfmodel.api.calibrate import calibrate
 from perfmodel.prediction import predict
 from perfmodel.specs.scenario import Scenario
 from perfmodel.units import show
 from tests.test_app import errors, opened, sound, words
 from tests.test_app_copies import copies, run
-from tests.test_own_runs import MACHINE, written
+from tests.test_own_runs import MACHINE, calibrated
 
 JOB = {name: str(value) for name, value in MACHINE.items()}
 
 
 @pytest.fixture(scope="module")
 def mine(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("own")
-    rows = [MACHINE | {"world_size": n, "local_batch_size": 64} for n in (1, 8)]
-    calibrate(data=written(folder / "mine.csv", rows)).write(folder / "mine.json")
-    return folder / "mine.json"
+    return calibrated(tmp_path_factory.mktemp("own"))
 
 
 def handed_over(content: bytes, page: str = "predict", name: str = "mine.json", **query: str):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +16,7 @@ from perfmodel.reports.quoted import DRAWN, page_of_quote
 from perfmodel.resources import folder
 from perfmodel.specs.store import Catalogue
 from tests.test_app import errors, opened, sound, words
+from tests.test_app_bounded import noted
 
 CATALOGUE = Catalogue.built_in()
 MANY = 40
@@ -52,17 +52,8 @@ def clicked(row: int) -> Callable[..., SimpleNamespace]:
 
 @pytest.fixture
 def started(monkeypatch) -> list[Any]:
-    """Processes of work, with no answer kept from before."""
-    processes: list[Any] = []
-    start = subprocess.Popen
-
-    def noted(*given: Any, **more: Any) -> Any:
-        processes.append(start(*given, **more))
-        return processes[-1]
-
-    monkeypatch.setattr(bounded.subprocess, "Popen", noted)
-    monkeypatch.setattr(bounded, "_answers", type(bounded._answers)())
-    return processes
+    """Processes of work."""
+    return noted(monkeypatch)
 
 
 def is_quick(quote: Quote) -> bool:

@@ -47,6 +47,13 @@ def written(path: Path, rows: list[dict[str, Any]], factor: float = SLOWER) -> s
     return str(path)
 
 
+def calibrated(folder: Path) -> Path:
+    """Write what a small table of runs teaches."""
+    rows = [MACHINE | {"world_size": n, "local_batch_size": 64} for n in (1, 8)]
+    calibrate(data=written(folder / "mine.csv", rows)).write(folder / "mine.json")
+    return folder / "mine.json"
+
+
 @pytest.fixture(scope="module")
 def mine(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A calibration file of four runs of one network on one machine."""

@@ -7,11 +7,10 @@ from urllib.parse import urlencode
 
 import pytest
 
-from perfmodel.api.calibrate import calibrate
 from perfmodel.prediction import predict
 from perfmodel.specs.scenario import Scenario
 from perfmodel.units import show
-from tests.test_own_runs import MACHINE, written
+from tests.test_own_runs import MACHINE, calibrated
 
 pytestmark = pytest.mark.any_version
 ITERATION = "[data-testid=stMetric]:has-text('Iteration') [data-testid=stMetricValue]"
@@ -19,10 +18,7 @@ ITERATION = "[data-testid=stMetric]:has-text('Iteration') [data-testid=stMetricV
 
 @pytest.fixture(scope="module")
 def mine(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("own")
-    rows = [MACHINE | {"world_size": n, "local_batch_size": 64} for n in (1, 8)]
-    calibrate(data=written(folder / "mine.csv", rows)).write(folder / "mine.json")
-    return folder / "mine.json"
+    return calibrated(tmp_path_factory.mktemp("own"))
 
 
 def test_an_address_with_a_file_is_answered_where_that_is_and_by_back_and_forward(window, other, mine):
