@@ -63,7 +63,7 @@ def arrival(page: str, words: Collection[str]) -> tuple[dict[str, str], bool]:
 
 
 def act() -> None:
-    """Note that somebody clicked where no field changes.
+    """Note that somebody changed or clicked something: what the session holds is newer than the address.
 
     With the click a browser sends the address it shows: it may still be that of before the last change.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app import session_hardware
+from app import history, session_hardware
 from app.file_marks import Mark, in_use, use
 from perfmodel.profile import read_profile
 
@@ -41,7 +41,7 @@ def _follow_choice() -> None:
     """Use the profile, or put it aside, as the box says."""
     mark = known()
     use("profile", [mark] if mark is not None and st.session_state["use-profile"] else [])
-    st.session_state.touched = True
+    history.act()
 
 
 def use_known() -> None:
@@ -49,17 +49,17 @@ def use_known() -> None:
     mark = known()
     if mark is not None and session_hardware.profile() is None:
         use("profile", [mark])
-        st.session_state.touched = True
+        history.act()
 
 
 def take(name: str, text: str) -> None:
     """Use a profile that was learned on every page that predicts, in the run to come."""
     use("profile", [session_hardware.keep("profile", name, text.encode())])
-    st.session_state.touched = True
+    history.act()
 
 
 def forget() -> None:
     """Drop the session's profile."""
     use("profile", ())
     st.session_state.pop(_KNOWN, None)
-    st.session_state.touched = True
+    history.act()

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app import file_marks, session_hardware
+from app import file_marks, history, session_hardware
 from app.file_marks import Kind, Mark, in_use, mark_of, use
 from app.plain import plain
 from perfmodel.errors import InputError
@@ -79,7 +79,7 @@ def in_use_line(kind: Kind, words: str, button: str = "Answer without it") -> No
 def leave_out(kind: Kind) -> None:
     """Answer without the files of a kind."""
     use(kind, ())
-    st.session_state.touched = True
+    history.act()
 
 
 def _files_of(key: str) -> list[Any]:
@@ -103,7 +103,7 @@ def _take_all(kind: Kind, key: str) -> None:
         refused = session_hardware.without_folder(str(error))
     _note(_REFUSED, (kind, key), refused)
     use(kind, marks, empties=False)
-    st.session_state.touched = True
+    history.act()
 
 
 def take(kind: Kind, file: Any, name: str | None = None) -> Mark:
@@ -260,7 +260,7 @@ def _without(page: str) -> None:
     """Answer without the files that are missing."""
     for kind, marks in session_hardware.missing(page).items():
         use(kind, [mark for mark in in_use(kind) if mark not in marks])
-    st.session_state.touched = True
+    history.act()
 
 
 def _listed(names: Sequence[str]) -> str:

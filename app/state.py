@@ -158,7 +158,7 @@ def _forgive() -> None:
         if refused.key:
             session.pop(refused.key, None)
     session.refused.clear()
-    session.touched = True
+    history.act()
 
 
 def _label(spelling: str, known: Mapping[str, Option]) -> str:
@@ -191,7 +191,7 @@ def choose(values: Mapping[Option, Any]) -> None:
     for option, value in values.items():
         session.chosen[option.key] = value
         session.pop(_key(option), None)
-    session.touched = True
+    history.act()
 
 
 def leave_open(given: Iterable[Option]) -> None:
@@ -200,7 +200,7 @@ def leave_open(given: Iterable[Option]) -> None:
     for option in given:
         session.chosen.pop(option.key, None)
         session.pop(_key(option), None)
-    session.touched = True
+    history.act()
 
 
 def with_own(option: Option) -> Option:
@@ -313,7 +313,7 @@ def _touched(option: Option) -> None:
     """Note that a widget was changed, so that the URL's value no longer counts."""
     for spelling in option.spellings:
         st.session_state.refused.pop(spelling, None)
-    st.session_state.touched = True
+    history.act()
 
 
 def _key(option: Option) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from app import charts, hardware, own_uploads, session_hardware
+from app import charts, hardware, history, own_uploads, session_hardware
 from app.layout import Asked, ask, downloads, mistakes_shown, ways_out
 from app.options import offered, one_of
 from app.plain import plain
@@ -123,7 +123,7 @@ def take(text_of: Callable[[], str]) -> None:
     session = st.session_state
     try:
         session[TAKEN] = (text_of.__name__, hardware.take(text_of()))
-        session.touched = True
+        history.act()
     except InputError as error:
         session[TAKEN] = (text_of.__name__, session_hardware.without_folder(str(error)))
 
