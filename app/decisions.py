@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app import memory_chart
+from app.looks import labelled
 from app.memory_chart import GIB
 from perfmodel.comparison import Comparison
 from perfmodel.prediction import Prediction
@@ -15,9 +16,10 @@ from perfmodel.quote.listing import worst_first
 from perfmodel.quote.sentence import BETTER, needs_reached, open_clause, reached_words
 from perfmodel.quote.verdict import percent
 from perfmodel.quote.words import shown, software_words
+from perfmodel.reports.figures import run_words
 from perfmodel.step.terms import ANY_TERM
 from perfmodel.transformers.words import in_full
-from perfmodel.units import dollars, duration, plural, show, show_range, three_digits
+from perfmodel.units import plural, show, show_range, three_digits
 
 SURE = 0.9
 """Probability that one job is faster from which a page says to take it."""
@@ -307,14 +309,6 @@ def of_runners_up(time: float, others: Sequence[tuple[str, float]], ratio: Ratio
 
 def of_run(tokens: str, costs: Mapping[str, Any], prediction: Prediction) -> str:
     """Say how long so many tokens take, and what they cost."""
-    run, interval = costs["run"], prediction.interval
-    low, high = (1.0, 1.0)
-    if interval is not None:
-        low, high = (end / prediction.iteration_time for end in (interval.low_80, interval.high_80))
-    time, cost = run["time"], run["cost"]
-    words = f"{tokens} tokens take {duration(time)}"
-    words += f" ({duration(time * low)} to {duration(time * high)} with 80 % confidence)" if interval else ""
-    if cost is None:
-        return f"{words}; no price is known: fill in “Price of a machine [USD/h]”."
-    ends = f" ({dollars(cost * low)} to {dollars(cost * high)})" if interval else ""
-    return f"{words} and cost {dollars(cost)}{ends}."
+    interval = prediction.interval
+    ends = (interval.low_80, interval.high_80) if interval else None
+    return labelled(run_words(f"{tokens} tokens", costs["run"], prediction.iteration_time, ends))

@@ -58,8 +58,7 @@ def known() -> dict[str, Option]:
     result = {name: of_command[name]._replace(session=f"layouts-{name}") for name in QUESTION}
     result["workload"] = result["workload"]._replace(choices=transformers(), label="Transformer")
     result["global-batch-size"] = result["global-batch-size"]._replace(label="Batch of the whole job")
-    tokens = options("plan")["tokens"]
-    result["tokens"] = tokens._replace(
+    result["tokens"] = of_command["tokens"]._replace(
         label="Tokens to train", usual="e.g. 1T", session="layouts-tokens", help="Of the whole run: 1T, 300B."
     )
     result |= {name: options()[name] for name in PRICES}
@@ -145,7 +144,10 @@ def arguments(picked: Mapping[str, Any]) -> dict[str, Any]:
 def as_python(picked: Mapping[str, Any], network: str | None = None) -> str:
     """Return the question in Python; ``network`` is a file's name in place of a known one's."""
     asked = arguments(picked) | ({} if network is None else {"workload": network})
+    asked |= values(picked, ("tokens",), "layouts")
     given = ", ".join(f"{name}={value!r}" for name, value in asked.items())
+    if prices := ", ".join(f"{name}={value!r}" for name, value in values(picked, PRICES).items()):
+        given += f", conditions=perfmodel.Conditions({prices})"
     own = session_hardware.catalogue_words(", catalogue=perfmodel.")
     return f"import perfmodel\n\nanswer = perfmodel.layouts({given}{own})\nprint(answer)"
 
@@ -199,17 +201,26 @@ def money(picked: Mapping[str, Any], sequence_length: int | None) -> dict[str, A
     InputError : tokens that are no number
     """
     given = {name: picked[name] for name in PRICES if name in picked}
-    if "tokens" in picked and sequence_length:
-        given["samples"] = f"{convert(known()['tokens'], picked['tokens']) / sequence_length:.15g}"
+    if (count := tokens(picked)) and sequence_length:
+        given["samples"] = f"{count / sequence_length:.15g}"
     return given
 
 
-def conditions(picked: Mapping[str, Any], sequence_length: int | None) -> Conditions:
-    """Return what ``money`` says, as ``economics`` takes it.
+def tokens(picked: Mapping[str, Any]) -> float | None:
+    """Return the tokens of the whole run, where they are said.
+
+    Raises
+    ------
+    InputError : no number
+    """
+    return values(picked, ("tokens",), "layouts").get("tokens")
+
+
+def conditions(picked: Mapping[str, Any]) -> Conditions:
+    """Return prices, power and failures, as ``economics`` takes them.
 
     Raises
     ------
     InputError : a value that does not fit
     """
-    given = money(picked, sequence_length)
-    return Conditions(**values(given, given))
+    return Conditions(**values(picked, PRICES))

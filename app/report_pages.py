@@ -68,14 +68,14 @@ def of_quote(quote: Quote, checked: Sequence[Checked], command: str) -> Making:
     return page
 
 
-def of_layouts(answer: Layouts, command: str) -> Making:
-    """Return what makes the page of a search for layouts."""
+def of_layouts(answer: Layouts, command: str, conditions: Conditions) -> Making:
+    """Return what makes the page of a search for layouts, as ``of_prediction``."""
     catalogue = session_hardware.catalogue()
 
     def page() -> Page:
         from perfmodel.reports.shared_out import page_of_layouts
 
-        return page_of_layouts(answer, command, catalogue)
+        return page_of_layouts(answer, command, catalogue, conditions=conditions)
 
     return page
 

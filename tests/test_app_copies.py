@@ -111,6 +111,7 @@ def shared_out(test: Any, answers: list[Any], printed: str) -> None:
     assert show(first["iteration_time"], "s") in printed
     if "tokens" in test.query_params:
         run = prediction["economics"]["run"]
+        assert found["economics"]["run"] == pytest.approx({**run, "tokens": 300e9})
         assert f"300B tokens take {duration(run['time'])} (" in words(test)
         assert f"and cost {dollars(run['cost'])} (" in words(test)
 

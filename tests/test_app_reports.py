@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from tests.test_app import a_trace, opened
 from tests.test_app_copies import ASKED, copies
 from tests.test_app_trace import handed_over
 
-HEAVY = {"scale, servers", "transformers, priced"}
+HEAVY = {"scale, servers"}
 """Cases that say nothing more of reports."""
 
 
@@ -72,6 +73,10 @@ def test_a_page_offers_the_report_of_its_command(name, offered, invoke, tmp_path
     done = invoke(*command, "--report", "page.html")
     assert done.exit_code == 0 or page == "quote", done.stderr
     assert Path("page.html").read_text("utf-8") == report()
+    if page == "transformers":
+        printed = json.loads(invoke(*command, "--json").stdout)
+        assert json.loads(offered["Download JSON"]()) == printed
+        assert ("economics" in printed) == ("price" in query)
 
 
 def test_the_page_of_a_trace_offers_the_report_of_its_files(offered, invoke, tmp_path, monkeypatch):

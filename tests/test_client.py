@@ -53,6 +53,18 @@ def test_a_table_of_sizes_is_the_same(client):
         ("collective", (), {"ranks": 8, "size": "1MB", "intra_link": "nvlink3-nvswitch"}),
         ("collective", (), {"ranks": 16, "size": ["1KB", "1GB"], "node": "dgx-a100-40gb"}),
         ("layouts", ("llama-3-8b",), {"gpus": 8, "node": "dgx-h100", "global_batch_size": 64, "top": 2}),
+        (
+            "layouts",
+            ("llama-3-8b",),
+            {
+                "gpus": 8,
+                "node": "dgx-h100",
+                "global_batch_size": 64,
+                "top": 2,
+                "tokens": 1e9,
+                "conditions": perfmodel.Conditions(price=3.0),
+            },
+        ),
         ("learning_rate", (), {"global_batch_size": 8192}),
         ("stragglers", ("k-sync",), {"workers": 8, "k": 4}),
         ("explain", (), {"gpus": 4}),

@@ -8,10 +8,11 @@ import math
 import numpy as np
 import pytest
 
-from perfmodel import Catalogue, InputError, Scenario, predict
+from perfmodel import Catalogue, InputError, Scenario, layouts, predict
 from perfmodel.economics import COMMUNICATING, IDLE, economics, rates
 from perfmodel.prices import offers_of, price_of
 from perfmodel.specs.conditions import Conditions
+from perfmodel.units import dollars, duration
 
 CATALOGUE = Catalogue.built_in()
 RENTED = Scenario(world_size=16, node="aws-p3.16xlarge")
@@ -197,3 +198,27 @@ def test_carbon_is_that_of_the_region_unless_it_is_given():
     assert grams() == pytest.approx(region.carbon_intensity)
     assert grams(carbon_intensity=50) == pytest.approx(50)
     assert grams(price=20.0) is None  # of one's own: nobody knows where it stands
+
+
+def test_a_run_of_tokens_has_its_time_and_cost_by_the_first_layout(invoke):
+    asked = {"gpus": 16, "node": "aws-p5.48xlarge", "global_batch_size": 64}
+    answer = layouts("llama-3-8b", **asked, tokens=1e12, conditions=Conditions(price=50.0), top=1)
+    run = answer.economics["run"]
+    assert run["tokens"] == 1e12
+    assert run["time"] == pytest.approx(1e12 / answer.rows[0].tokens_per_second)
+    assert run["cost"] == pytest.approx(run["time"] / 3600 * 2 * 50)
+    assert json.loads(answer.to_json())["economics"]["run"] == run
+    assert "economics" not in json.loads(layouts("llama-3-8b", **asked, top=1).to_json())
+    words = ["--gpus", "16", "--node", "aws-p5.48xlarge", "--global-batch-size", "64", "--tokens", "1T"]
+    done = invoke("layouts", "--workload", "llama-3-8b", *words, "--price", "50")
+    printed = " ".join(done.stdout.split())
+    assert f"1 T tokens take {duration(run['time'])} (" in printed
+    assert f"and cost {dollars(run['cost'])} (" in printed
+
+
+@pytest.mark.parametrize(
+    ("tokens", "conditions"), [(0, Conditions()), (-1e9, Conditions()), (1e12, Conditions(samples=5.0))]
+)
+def test_the_length_of_a_run_is_one_number_above_zero(tokens, conditions):
+    with pytest.raises(InputError, match="tokens"):
+        layouts("gpt2", gpus=8, node="dgx-h100", global_batch_size=8, tokens=tokens, conditions=conditions)

@@ -41,6 +41,17 @@ SAME = {
         "--gpus 8,16,17 --global-batch-size 512 --columns gpus,iteration_time",
     ),
     "layouts": ({"workload": "llama-3-8b", "gpus": 8, "node": "dgx-h100", "global_batch_size": 64}, None),
+    "layouts, priced": (
+        {
+            "workload": "llama-3-8b",
+            "gpus": 8,
+            "node": "dgx-h100",
+            "global_batch_size": 64,
+            "tokens": 1e12,
+            "conditions": {"price": 98.5},
+        },
+        "--workload llama-3-8b --gpus 8 --node dgx-h100 --global-batch-size 64 --tokens 1T --price 98.5",
+    ),
     "plan": (
         {
             "epochs": 90,

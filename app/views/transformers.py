@@ -1,6 +1,7 @@
 """Transformers: how to share one out over accelerators; a layout leads to its details and its prediction."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -26,7 +27,7 @@ from app.options import scenario
 from app.plain import plain
 from app.state import choose, show_mistake
 from perfmodel.api.layouts import LayoutRow, Layouts
-from perfmodel.economics import economics
+from perfmodel.api.run_costs import costs_of_tokens
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction
 from perfmodel.prediction.ratio import ratio_between
@@ -243,9 +244,8 @@ def page(asked: Asked) -> None:
         rows = layout_search.listed(answer, asked.picked)
         best = answer.rows[0]
         prediction = predicted(asked.picked, best, path)
-        length = prediction.scenario["sequence_length"]
-        conditions = layout_search.conditions(asked.picked, length)
-        costs = economics(prediction, conditions, session_hardware.catalogue())
+        conditions, tokens = layout_search.conditions(asked.picked), layout_search.tokens(asked.picked)
+        costs = costs_of_tokens(prediction, tokens, conditions, session_hardware.catalogue())
         near = answer.distinct()[1 : 1 + NEAR]
         second = predicted(asked.picked, near[0][0], path) if near else None
     with asked.top:
@@ -254,7 +254,7 @@ def page(asked: Asked) -> None:
         alike = [(layout_search.name_of(row.layout), row.iteration_time) for row, _ in near]
         ratio = None if second is None else ratio_between(prediction, second, "the next")
         st.markdown(plain(decisions.of_runners_up(best.iteration_time, alike, ratio)))
-        if "tokens" in asked.picked:
+        if tokens is not None:
             st.markdown(f"**{decisions.of_run(asked.picked['tokens'], costs, prediction)}**")
     show_warnings(best.caveats)
     whole = answer.capacity / GIB
@@ -275,9 +275,12 @@ def page(asked: Asked) -> None:
     with st.container(horizontal=True):
         question = {name: asked.picked[name] for name in layout_search.QUESTION if name in asked.picked}
         question |= {} if file_name is None else {"workload": file_name}
-        ways_out("layouts", question, layout_search.as_python(asked.picked, file_name))
-        report = report_pages.of_layouts(answer, shell_command("layouts", question))
-        downloads("layouts", table(distinct), answer.to_json, report)
+        run = {name: asked.picked[name] for name in ("tokens", *PRICES) if name in asked.picked}
+        command = "layouts --cost" if costs["price"] and not run else "layouts"
+        ways_out(command, question | run, layout_search.as_python(asked.picked, file_name))
+        priced = replace(answer, economics=costs) if costs["price"] or run else answer
+        report = report_pages.of_layouts(priced, shell_command(command, question | run), conditions)
+        downloads("layouts", table(distinct), priced.to_json, report)
     money.show_costs(costs)
 
 

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from perfmodel.arguments import COUNT, TEXT, expect
+from perfmodel.api.run_costs import Costs, with_costs
+from perfmodel.arguments import COUNT, NUMBER, TEXT, expect
 from perfmodel.candidates import TooManyCandidates
 from perfmodel.errors import InputError, unknown_name
+from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.layout import caveats, check_adapters
 from perfmodel.specs.stack import DEFAULT_STACK, stack
 from perfmodel.specs.store import Catalogue
@@ -143,6 +145,8 @@ class Layouts(Table):
     """Of every degree of tensor parallelism on every number of stages that a layout has."""
     question: Mapping[str, object] = field(default_factory=dict)
     """What was asked for, by the parameters of ``layouts``."""
+    economics: Costs | None = None
+    """Time, cost, energy and carbon of a run by the first layout, where asked for."""
 
     def distinct(self) -> list[tuple[LayoutRow, int]]:
         """Return the rows that differ in time, each the one of least memory, with how many more take as long.
@@ -174,7 +178,8 @@ class Layouts(Table):
         report["ruled_out"] = ruled_out
         report["grid"] = [vars(cell) for cell in self.grid]
         counts = {"fitting": self.fitting, "candidates": self.candidates, "rejected": self.rejected}
-        return json.dumps(report | counts, allow_nan=False)
+        costs = {} if self.economics is None else {"economics": self.economics}
+        return json.dumps(report | counts | costs, allow_nan=False)
 
     def __repr__(self) -> str:
         rows = [
@@ -198,6 +203,8 @@ def layouts(
     precision: Precision = "bf16",
     lora: int | None = None,
     top: int | None = None,
+    tokens: float | None = None,
+    conditions: Conditions | None = None,
     catalogue: Catalogue | None = None,
 ) -> Layouts:
     """Time every layout of a transformer on so many accelerators; those that fit, the fastest first.
@@ -215,6 +222,8 @@ def layouts(
     precision : of products: bf16, fp16 or fp8
     lora : rank of adapters that are trained instead of the weights
     top : so many layouts at most, by default all
+    tokens : of a run whose time and cost by the first layout is told
+    conditions : prices, power and failures, for its cost
     catalogue : hardware to choose from; by default what comes with the package
 
     Raises
@@ -231,6 +240,7 @@ def layouts(
     expect(TEXT.or_none, node=node, accelerator=accelerator, inter_link=inter_link)
     expect(COUNT, gpus=gpus, global_batch_size=global_batch_size)
     expect(COUNT.or_none, nics=nics, sequence_length=sequence_length, top=top, lora=lora)
+    expect(NUMBER.or_none, tokens=tokens)
     if precision not in PRECISIONS:
         raise unknown_name("precision", precision, PRECISIONS)
     network = workload_named(workload, sequence_length)
@@ -280,7 +290,8 @@ def layouts(
     asked = {"workload": workload, "gpus": gpus, "global_batch_size": global_batch_size, "node": node}
     asked |= {"accelerator": accelerator, "inter_link": inter_link, "nics": nics}
     asked |= {"sequence_length": length, "framework": framework, "precision": precision, "lora": lora}
-    return Layouts(network.name, machine, rows, *counts, capacity, ruled_out, _grid(result), asked)
+    answer = Layouts(network.name, machine, rows, *counts, capacity, ruled_out, _grid(result), asked)
+    return answer if tokens is None and conditions is None else with_costs(answer, tokens, conditions, known)
 
 
 def _grid(result: SearchResult) -> tuple[LayoutCell, ...]:

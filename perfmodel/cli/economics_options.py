@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import click
@@ -16,7 +16,11 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 def economics_options(command: _Command) -> _Command:
     """Give a command every option of prices, power and failures."""
-    command = options_of(declared(Conditions).values())(command)
+    return cost_option(options_of(declared(Conditions).values())(command))
+
+
+def cost_option(command: _Command) -> _Command:
+    """Give a command the flag by which costs are told even where no price is given."""
     return click.option("--cost", "wanted", is_flag=True, help="Also money, energy and carbon.")(command)
 
 
@@ -32,9 +36,9 @@ def conditions_options(command: _Command) -> _Command:
 
 
 def take_economics(options: dict[str, Any]) -> dict[str, Any] | None:
-    """Take the options of ``economics_options`` out of a command's; None where none of them was given."""
+    """Take the costs' options out of a command's; None where none of them was given."""
     wanted = options.pop("wanted")
-    given = {name: value for name in Conditions._fields if (value := options.pop(name)) is not None}
+    given = {name: value for name in Conditions._fields if (value := options.pop(name, None)) is not None}
     return given if wanted or given else None
 
 
@@ -43,7 +47,7 @@ def take_conditions(options: dict[str, Any]) -> Conditions:
     return Conditions(**{name: options.pop(name) for name in Conditions._fields if name in options})
 
 
-def show_economics(result: dict[str, Any]) -> None:
+def show_economics(result: Mapping[str, Any]) -> None:
     """Print what ``perfmodel.economics.economics`` returns, at 80 columns."""
     from rich.text import Text
 

@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from perfmodel.cli.economics_options import cost_option, price_options, take_economics
 from perfmodel.cli.export import export_options, exported, take_form
-from perfmodel.cli.options import catalogue_from, scenario_option, specs_option
+from perfmodel.cli.options import catalogue_from, option_of, scenario_option, specs_option
 from perfmodel.cli.report import report_file, report_option, typed_command
 from perfmodel.cli.types import COUNT
+from perfmodel.specs.conditions import Conditions
+from perfmodel.specs.options import declared
+from perfmodel.specs.run import Run
 
 if TYPE_CHECKING:
     from perfmodel.api.layouts import LayoutRow, Layouts
@@ -41,6 +45,9 @@ SHOWN = 10
     help="Of matrix products.",
 )
 @scenario_option("lora")
+@option_of(declared(Run)["tokens"], help="Of the whole run, e.g. 1T: also how long that takes, and its cost.")
+@price_options
+@cost_option
 @click.option("--top", type=COUNT, help="So many layouts.  [default: 10; with --json and --csv all]")
 @specs_option
 @report_option
@@ -54,6 +61,7 @@ def command(specs: tuple[str, ...], top: int | None, report: str | None, **optio
       perfmodel layouts --workload gpt3-175b --node dgx-a100-80gb --gpus 1024 --global-batch-size 1536
       perfmodel layouts --workload mixtral-8x7b --node dgx-h100 --gpus 64 --global-batch-size 256 --top 3
       perfmodel layouts --workload gpt2 --node dgx-h100 --gpus 8 --global-batch-size 64 --report page.html
+      perfmodel layouts --workload llama-3-8b --node dgx-h100 --gpus 64 --global-batch-size 256 --tokens 1T
 
     A layout: tp tensor, pp pipeline, v chunks of layers on each stage, cp context, ep expert and dp data
     parallelism; how replicas share states; what is computed again.  What is known of its error is that of
@@ -62,14 +70,18 @@ def command(specs: tuple[str, ...], top: int | None, report: str | None, **optio
     from perfmodel.api.layouts import layouts
 
     form, page, catalogue = take_form(options), report_file(report), catalogue_from(specs)
+    money = take_economics(options)
+    conditions = None if money is None else Conditions(**money)
     some = None if form is None else top or (None if form in ("json", "csv") else SHOWN)
     every = None if page is not None else some
-    answer = layouts(options.pop("workload"), top=every, catalogue=catalogue, **options)
+    answer = layouts(
+        options.pop("workload"), top=every, conditions=conditions, catalogue=catalogue, **options
+    )
     if page is not None:
         from perfmodel.reports.page import write_page
         from perfmodel.reports.shared_out import page_of_layouts
 
-        write_page(page, page_of_layouts(answer, typed_command(), catalogue, top or SHOWN))
+        write_page(page, page_of_layouts(answer, typed_command(), catalogue, top or SHOWN, conditions))
         answer = replace(answer, rows=answer.rows[:some])
     if not exported(answer, form):
         _show(answer, top or SHOWN)
@@ -79,7 +91,7 @@ def _show(answer: Layouts, top: int) -> None:
     from rich.text import Text
 
     from perfmodel.cli.render import console, table
-    from perfmodel.reports.figures import ruled_out_lines
+    from perfmodel.reports.figures import ruled_out_lines, run_of_layouts
     from perfmodel.transformers.grid import TOO_LARGE
     from perfmodel.transformers.memory import ROOM
     from perfmodel.units import show
@@ -103,6 +115,8 @@ def _show(answer: Layouts, top: int) -> None:
     best = answer.rows[0]
     low, high = (show(best.interval[end], "s") for end in ("low_80", "high_80"))
     out.print(Text(f"the first: {low} to {high} with 80 % confidence"))
+    if (line := run_of_layouts(answer)) is not None:
+        out.print(Text(f"by the first, {line}"))
     for caveat in best.caveats:
         out.print(Text(f"note: of the first, {caveat}"))
     out.print(Text("micro: samples of a pass x passes of a step; exposed: share of waiting for messages"))
@@ -122,6 +136,10 @@ def _show(answer: Layouts, top: int) -> None:
         out.print(Text("the first starts with:"))
         for flag in best.flags:
             out.print(Text(f"  {flag}"))
+    if answer.economics is not None:
+        from perfmodel.cli.economics_options import show_economics
+
+        show_economics(answer.economics)
 
 
 def _gib(count: float) -> str:

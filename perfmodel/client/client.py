@@ -180,12 +180,13 @@ class Client:
             return Collectives(tuple(map(Collective.model_validate, answer)))
         return Collective.model_validate(answer)
 
-    def layouts(self, workload: str, **options: Any) -> Layouts:
+    def layouts(self, workload: str, *, conditions: AnyConditions = None, **options: Any) -> Layouts:
         """Return what ``perfmodel.layouts`` does."""
         from perfmodel.api.layouts import Layouts
 
         files = Files()
-        answer = self._asked("layouts", files, **files.of_scenario({"workload": workload, **options}))
+        asked = files.of_scenario({"workload": workload, **options})
+        answer = self._asked("layouts", files, conditions=conditions_of(conditions), **asked)
         answer["rows"] = answer.pop("layouts")
         answer["question"] = {"workload": workload, **options}
         return _typed(Layouts, answer)  # type: ignore[no-any-return]

@@ -12,10 +12,10 @@ from perfmodel.prediction.result import Prediction
 from perfmodel.step.memory import listed
 from perfmodel.step.terms import ANY_TERM, sent
 from perfmodel.transformers.words import short
-from perfmodel.units import rate, show, shown_part, without_rounding
+from perfmodel.units import dollars, duration, many, rate, show, shown_part, without_rounding
 
 if TYPE_CHECKING:
-    from perfmodel.api.layouts import RuledOut
+    from perfmodel.api.layouts import Layouts, RuledOut
 
 REMEDIES = 5
 """Changes by which a layout comes to fit, the cheapest."""
@@ -179,6 +179,35 @@ def _run(span: Mapping[str, Any]) -> str:
     if span["epochs"] is not None:
         return f"run of {span['epochs']:g} epochs"
     return f"run of {span['samples']:.6g} samples"
+
+
+def run_words(length: str, run: Mapping[str, Any], time: float, ends: tuple[float, float] | None) -> str:
+    """Return how long a run takes and what it costs, as a sentence.
+
+    Parameters
+    ----------
+    length : so many tokens, in words
+    run : of ``economics``
+    time, ends : of one step and of its 80 % interval [s], where that is known
+    """
+    low, high = (1.0, 1.0) if ends is None else (end / time for end in ends)
+    words = f"{length} take {duration(run['time'])}"
+    if ends:
+        words += f" ({duration(run['time'] * low)} to {duration(run['time'] * high)} with 80 % confidence)"
+    cost = run["cost"]
+    if cost is None:
+        return f"{words}; no price is known: give --price."
+    spread = f" ({dollars(cost * low)} to {dollars(cost * high)})" if ends else ""
+    return f"{words} and cost {dollars(cost)}{spread}."
+
+
+def run_of_layouts(answer: Layouts) -> str | None:
+    """Return how long the run takes by the first of some layouts, and its cost; None without a length."""
+    if answer.economics is None or (run := answer.economics["run"]) is None:
+        return None
+    length = f"{many(run['tokens'])} tokens" if run["tokens"] else f"{many(run['samples'])} samples"
+    best = answer.rows[0]
+    return run_words(length, run, best.iteration_time, (best.interval["low_80"], best.interval["high_80"]))
 
 
 def ruled_out_lines(layout: RuledOut | None) -> list[str]:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from perfmodel.prediction.result import Prediction
-from perfmodel.prices import Price, price_words
-from perfmodel.reports.figures import cost_rows, figures, interval_lines, overflow, target_lines, term_rows
+from perfmodel.reports.costs import cost_listing, cost_notes
+from perfmodel.reports.figures import figures, interval_lines, overflow, target_lines, term_rows
 from perfmodel.reports.page import Listing, Page, Shares, Span, Spans
 from perfmodel.reports.sources import sources_behind
 from perfmodel.specs.conditions import Conditions
@@ -40,12 +40,9 @@ def page_of_prediction(
     assumptions = [f"defaults taken: {', '.join(prediction.defaults)}"] if prediction.defaults else []
     notes = list(prediction.warnings)
     if money is not None:
-        rows = cost_rows(money)
-        tables.append(Listing("What it costs", list(rows[0]), [list(row.values()) for row in rows]))
+        tables.append(cost_listing(money))
         assumptions += money["assumed"]
-        notes += [f"unknown: {line}" for line in money["unknown"]]
-        if money["price"]:
-            notes.append(f"price: {price_words(Price(**money['price']))}")
+        notes += cost_notes(money)
     charts: list[Shares | Spans] = [
         Shares(
             "Where the time goes",

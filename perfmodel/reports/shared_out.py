@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from perfmodel.api.layouts import SHOWN, LayoutRow, Layouts
-from perfmodel.reports.figures import ruled_out_lines
+from perfmodel.api.run_costs import first_scenario
+from perfmodel.reports.costs import cost_listing, cost_notes
+from perfmodel.reports.figures import ruled_out_lines, run_of_layouts
 from perfmodel.reports.page import Listing, Page, Shares, Span, Spans
 from perfmodel.reports.sources import sources_behind
 from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.layout import DEGREES
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.memory import listed
 from perfmodel.step.terms import ANY_TERM, sent
@@ -19,7 +18,13 @@ from perfmodel.transformers.words import in_full
 from perfmodel.units import rate, show, without_rounding
 
 
-def page_of_layouts(answer: Layouts, command: str | None, catalogue: Catalogue, most: int = SHOWN) -> Page:
+def page_of_layouts(
+    answer: Layouts,
+    command: str | None,
+    catalogue: Catalogue,
+    most: int = SHOWN,
+    conditions: Conditions | None = None,
+) -> Page:
     """Return what a report says of a search for layouts.
 
     Parameters
@@ -27,6 +32,7 @@ def page_of_layouts(answer: Layouts, command: str | None, catalogue: Catalogue, 
     command : what repeats it, in a shell
     catalogue : hardware it was made with
     most : layouts that are listed, the fastest
+    conditions : prices, power and failures that it was made with
     """
     best, rows = answer.rows[0], answer.distinct()[:most]
     low, high = (show(best.interval[end], "s") for end in ("low_80", "high_80"))
@@ -35,6 +41,7 @@ def page_of_layouts(answer: Layouts, command: str | None, catalogue: Catalogue, 
     tables = [
         _listed([row for row, _ in rows], len(answer.distinct())),
         _memory(best),
+        *([] if answer.economics is None else [cost_listing(answer.economics)]),
         Listing("Degrees not tried", ("why", "layouts"), _untried(answer)),
         Listing("The first starts with", ("option",), [[flag] for flag in best.flags]),
     ]
@@ -45,8 +52,11 @@ def page_of_layouts(answer: Layouts, command: str | None, catalogue: Catalogue, 
         *([ruled_out] if ruled_out else []),
         "MFU counts attention to all positions, masked or not, as most publications do",
     ]
+    if answer.economics is not None:
+        notes += cost_notes(answer.economics)
     if folded := sum(more for _, more in rows):
         notes.append(f"{folded:,} more take as long as one of these, and no less memory")
+    run = run_of_layouts(answer)
     return Page(
         question=f"How to share {answer.workload} out over {answer.machine}?",
         answer=[
@@ -54,12 +64,13 @@ def page_of_layouts(answer: Layouts, command: str | None, catalogue: Catalogue, 
             f"{rate(best.tokens_per_second)} tokens/s.",
             f"MFU {best.mfu:.1%}; {best.memory['bytes'] / 2**30:.1f} of {capacity:.1f} GiB on the fullest "
             "accelerator.",
+            *([] if run is None else [run]),
         ],
         charts=[_times([row for row, _ in rows]), _terms(best)],
         tables=[table for table in tables if table.rows],
-        assumptions=[],
+        assumptions=[] if answer.economics is None else answer.economics["assumed"],
         notes=notes,
-        sources=sources_behind([_scenario(answer)], catalogue, Conditions()),
+        sources=sources_behind([first_scenario(answer)], catalogue, conditions or Conditions()),
         command=command,
     )
 
@@ -127,12 +138,3 @@ def _terms(row: LayoutRow) -> Shares:
             if without_rounding(part, time)
         ],
     )
-
-
-def _scenario(answer: Layouts) -> dict[str, Any]:
-    """The first layout as a scenario."""
-    layout, asked = answer.rows[0].layout, dict(answer.question)
-    asked["world_size"] = asked.pop("gpus", 1)
-    asked |= {name: layout[name] for name in DEGREES}
-    asked |= {name: layout[name] for name in ("sharding", "recompute", "micro_batch_size")}
-    return {name: value for name, value in asked.items() if value is not None}

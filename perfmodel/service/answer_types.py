@@ -65,6 +65,8 @@ class LayoutsAnswer(TypedDict):
     """Layouts that were tried."""
     rejected: dict[str, int]
     """How many do not fit or cannot be, by the reason."""
+    economics: NotRequired[dict[str, Any]]
+    """Time [s], cost [USD], energy [kWh] and carbon [g] by the first layout, where they were asked for."""
 
 
 class MachinePrice(TypedDict):

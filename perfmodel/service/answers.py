@@ -99,7 +99,9 @@ def layouts(request: other.LayoutsRequest, catalogue: Catalogue) -> bytes:
     """Answer ``layouts``."""
     from perfmodel.api.layouts import layouts
 
-    return written(layouts(**options_of(request), catalogue=catalogue))
+    options = options_of(request)
+    conditions = asked.conditions_of(options.pop("conditions", None))
+    return written(layouts(**options, conditions=conditions, catalogue=catalogue))
 
 
 def plan(request: Any, catalogue: Catalogue) -> bytes:

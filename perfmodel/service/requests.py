@@ -45,7 +45,7 @@ _Offset = Annotated[int, Within(ge=0, le=10**9, strict=True)]
 _Loss = Annotated[float, Within(gt=0, le=2)]
 _Names = Annotated[tuple[str, ...], Within(strict=False)]
 _Price = Annotated[float, Within(gt=0, le=LARGEST)]
-_Tokens = Annotated[float, Within(gt=0, le=MOST_TOKENS)]
+Tokens = Annotated[float, Within(gt=0, le=MOST_TOKENS)]
 Recipe = Literal["stock", "mlperf", "lars", "lamb", "tokens"]
 
 
@@ -174,7 +174,7 @@ class PredictRequest(ScenarioRequest):
     conditions: Money | None = None
     time_to_target: bool = False
     recipe: Recipe | None = None
-    tokens: _Tokens | None = None
+    tokens: Tokens | None = None
     time_to_loss: _Loss | None = None
     fields: _Names | None = None
 
