@@ -212,7 +212,7 @@ def mistakes_shown() -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        show_mistake(session_hardware.without_folder(str(error)))
+        show_mistake(str(error))
         st.stop()
 
 
@@ -269,18 +269,19 @@ def downloads(
     report : makes the page to hand on, where there is one, or its text
     """
 
+    without_folder = session_hardware.folder_remover()  # files are written outside the session
+
     def table() -> str:
-        return csv_text(rows() if callable(rows) else rows)
+        return without_folder(csv_text(rows() if callable(rows) else rows))
 
     def whole() -> str:
         result = answer() if callable(answer) else answer
-        return result if isinstance(result, str) else json.dumps(result, allow_nan=False)
+        return without_folder(result if isinstance(result, str) else json.dumps(result, allow_nan=False))
 
     with st.container(horizontal=True, width="content"):
         st.download_button("Download CSV", table, f"{name}.csv", "text/csv", on_click="ignore")
         st.download_button("Download JSON", whole, f"{name}.json", "application/json", on_click="ignore")
         if report is not None:
-            without_folder = session_hardware.folder_remover()  # the page is written outside the session
 
             def handed_on() -> str:
                 page = report()

@@ -100,7 +100,7 @@ def _take_all(kind: Kind, key: str) -> None:
     try:
         marks = [take(kind, file) for file in _files_of(key)]
     except InputError as error:
-        refused = session_hardware.without_folder(str(error))
+        refused = str(error)
     _note(_REFUSED, (kind, key), refused)
     use(kind, marks, empties=False)
     history.act()
@@ -232,7 +232,7 @@ def _bring(kind: Kind, key: str) -> None:
         try:
             mark = take(kind, file, wanted.get(digest))
         except InputError as error:
-            refused = session_hardware.without_folder(str(error))
+            refused = str(error)
             continue
         named = next((each for each in in_use(kind) if each == Mark(mark.name, "")), None)
         if named:

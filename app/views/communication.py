@@ -172,7 +172,7 @@ def compressed(picked: Mapping[str, Any], ranks: int, machines: int, size: float
             **given,
         )
     except InputError as error:
-        st.info(plain(session_hardware.without_folder(str(error))))
+        st.info(plain(str(error)))
         return
     st.dataframe(
         [

@@ -125,7 +125,7 @@ def take(text_of: Callable[[], str]) -> None:
         session[TAKEN] = (text_of.__name__, hardware.take(text_of()))
         history.act()
     except InputError as error:
-        session[TAKEN] = (text_of.__name__, session_hardware.without_folder(str(error)))
+        session[TAKEN] = (text_of.__name__, str(error))
 
 
 def say_taken(text_of: Callable[[], str]) -> None:

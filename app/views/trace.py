@@ -204,7 +204,7 @@ def beside(seen: uploads.Seen, asked: Asked, skip: int) -> None:
     try:
         st.dataframe(uploads.against_prediction(seen, asked.predict(), skip), hide_index=True)
     except InputError as error:
-        st.error(plain(session_hardware.without_folder(str(error))))
+        st.error(plain(str(error)))
 
 
 def learn(seen: uploads.Seen, asked: Asked) -> None:

@@ -228,7 +228,7 @@ def answer_of(asked: Asked, path: str | None) -> Layouts:
             raise
         with asked.top:
             st.subheader("No layout fits into memory", anchor=False)
-        show_mistake(session_hardware.without_folder(str(error)))
+        show_mistake(str(error))
         st.button(f"Take {gpus} GPUs", on_click=choose, args=({OPTIONS["gpus"]: gpus},), key="take-enough")
         st.stop()
 

@@ -1,0 +1,84 @@
+"""No page shows where the server keeps a file of one's own, nor is it in what a page offers to save."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from app import file_marks
+from app.menu import PAGES
+from perfmodel.profile import to_toml
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
+from perfmodel.traces.calibrate import profile_of_traces
+from perfmodel.traces.read import read_trace
+from tests.test_app import FOLDS, a_trace, errors, opened, sound
+from tests.test_app_copies import ASKED
+from tests.test_app_own_addresses import FIELDS, QUERIES, contents
+from tests.test_app_reports import offered
+
+__all__ = ["contents", "offered"]
+PLACE = "perfmodel-app-"
+"""In the name of every session's folder."""
+TRAINED = {"accelerator": "v100-sxm2-16gb", "precision": "amp", "local-batch-size": "32"}
+"""Of the job that is traced, what pages do not ask by themselves."""
+ENDINGS = {"calibration": "json", "network": "json", "quote": "toml", "times": "csv", "trace": "json"}
+
+
+def everything(test: Any) -> bytes:
+    """All that the browser is sent."""
+    protos = (getattr(each, "proto", None) for each in test._tree)
+    return b"\n".join(proto.SerializeToString() for proto in protos if hasattr(proto, "SerializeToString"))
+
+
+@pytest.fixture(scope="module")
+def own(contents, tmp_path_factory) -> dict[str, tuple[str, bytes]]:
+    """A file of every kind."""
+    name, content, _ = a_trace()
+    trace = tmp_path_factory.mktemp("traces") / name
+    trace.write_bytes(content)
+    job = Scenario(gpus=2, workload="resnet50", precision="amp", local_batch_size=32)
+    profile = to_toml(profile_of_traces(read_trace(trace), [], job, Catalogue.built_in()))
+    return {**contents, "profile": ("my profile.toml", profile.encode())}
+
+
+def with_own(page: str, own: dict[str, tuple[str, bytes]], **query: str) -> Any:
+    """A page that answers with a file of every kind that it uses."""
+    given = {kind: own[kind] for kind in file_marks.USED[page]}
+    marks = {
+        f"own-{kind}": file_marks.written([file_marks.mark_of(*file, is_text=kind != "trace")])
+        for kind, file in given.items()
+    }
+    test = opened(page, **query, **marks)
+    for kind, (name, content) in given.items():
+        test.file_uploader(key=f"missing-{kind}").set_value([(name, content, "")])
+        sound(test.run())
+    for fold in FOLDS.get(page, ()):
+        test.session_state[f"fold-{fold}"] = True
+    return sound(test.run())
+
+
+@pytest.mark.parametrize("page", [name for name, _ in PAGES if name in file_marks.USED])
+def test_no_page_shows_or_saves_where_a_file_is_kept(page, own, offered):
+    test = with_own(page, own, **ASKED[page][1], **(TRAINED if "profile" in file_marks.USED[page] else {}))
+    assert not test.error
+    assert PLACE.encode() not in everything(test)
+    for label, data in offered.items():
+        assert PLACE not in str(data() if callable(data) else data), label
+
+
+BAD = b'{"model_type": "nothing known", "a": ['
+
+
+@pytest.mark.parametrize("kind", FIELDS)
+def test_no_refusal_shows_where_the_file_is_kept(kind):
+    page, key, fold = FIELDS[kind]
+    test = opened(page, **QUERIES[page])
+    if fold:
+        test.session_state[f"fold-{fold}"] = True
+        sound(test.run())
+    test.file_uploader(key=key).set_value([(f"mine.{ENDINGS[kind]}", BAD, "")])
+    sound(test.run())
+    assert f"mine.{ENDINGS[kind]}" in errors(test)
+    assert PLACE.encode() not in everything(test)
