@@ -6,6 +6,7 @@ import streamlit as st
 
 from app import history, session_hardware
 from app.file_marks import Mark, in_use, use
+from app.plain import plain
 from perfmodel.profile import read_profile
 
 _KNOWN = "own-profile"
@@ -33,7 +34,10 @@ def draw_choice() -> None:
     if mark is not None:
         st.session_state["use-profile"] = session_hardware.profile() is not None
         st.checkbox(
-            "Use the profile of my trace", key="use-profile", on_change=_follow_choice, help=summary(mark)
+            "Use the profile of my trace",
+            key="use-profile",
+            on_change=_follow_choice,
+            help=plain(summary(mark)),
         )
 
 

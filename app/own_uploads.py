@@ -192,7 +192,7 @@ def _ask_for(kind: Kind, marks: list[Mark]) -> None:
     handed, names = HANDED[kind], [mark.name for mark in marks]
     several, key = kind in ("specs", "trace"), f"missing-{kind}"
     st.file_uploader(
-        f"Upload {_listed(names)}: {handed.noun} ({handed.source})",
+        f"Upload {plain(_listed(names))}: {handed.noun} ({handed.source})",
         type=handed.endings,
         max_upload_size=handed.most,
         accept_multiple_files=several,

@@ -511,7 +511,7 @@ def test_servers_stay_with_the_strategy_that_has_them():
 def test_text_of_others_is_shown_and_never_read_as_markdown():
     test = opened("predict", **{"workload": "![x](http://192.0.2.1/x.png)", "[free](http://192.0.2.1/)": "1"})
     shown = errors(test)
-    assert "\\!\\[x\\](http\\://192.0.2.1/x.png)" in shown
+    assert "\\!\\[x\\](http:\u2060//192.0.2.1/x.png)" in shown
     assert "\\[free\\]" in shown
     assert "http://" not in shown
 

@@ -170,10 +170,8 @@ def page(asked: Asked) -> None:
         result, answers = compared(base | money, which)
     with asked.top:
         first = answers[result.names[0]].scenario
-        st.subheader(
-            f"{first['world_size']:,} x {first['accelerator']} training {first['workload']}, beside others",
-            anchor=False,
-        )
+        job = f"{first['world_size']:,} x {first['accelerator']} training {first['workload']}"
+        st.subheader(plain(f"{job}, beside others"), anchor=False)
         unfit = [name for name, each in answers.items() if not each.memory.fits]
         said = decisions.of_comparison(result, unfit)
         if len(unfit) == len(answers) and (remedy := layout_options.remedy(base)):

@@ -153,13 +153,13 @@ def page(asked: Asked) -> None:
     numbers = hardware.provenance(result)
     stated = sum(row["basis"] in ("datasheet", "measured") for row in numbers)
     with asked.top:
-        st.subheader(result.name, anchor=False)
+        st.subheader(plain(result.name), anchor=False)
         st.markdown(
             f"**{stated} of the {len(numbers)} numbers of `{id}` are from a data sheet or measured; the "
             f"catalogue holds {len(rows)} {kind}.**"
         )
     if result.note:
-        st.caption(result.note)
+        st.caption(plain(result.note))
     st.dataframe(numbers, hide_index=True, column_config={"address": st.column_config.LinkColumn()})
     with st.expander("The file"):
         text = hardware.text_of(catalogue, id)

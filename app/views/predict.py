@@ -176,7 +176,8 @@ def page(asked: Asked) -> None:
     with asked.top:
         presets()
         st.subheader(
-            f"{result['world_size']:,} x {result['accelerator']} training {result['workload']}", anchor=False
+            plain(f"{result['world_size']:,} x {result['accelerator']} training {result['workload']}"),
+            anchor=False,
         )
         st.markdown(f"**{decisions.of_prediction(prediction, remedy)}**")
         st.markdown(labelled(sentence(prediction.verdict)))

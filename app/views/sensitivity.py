@@ -122,7 +122,7 @@ def page(asked: Asked) -> None:
     rows = swings(report)
     said = decision(report, rows, prediction)
     with asked.top:
-        st.subheader(report["title"], anchor=False)
+        st.subheader(plain(report["title"]), anchor=False)
         st.markdown(f"**{plain(said)}**")
     if rows:
         figure = tornado(rows, report["iteration_time"])

@@ -13,6 +13,7 @@ from app import charts, own_uploads, session_hardware
 from app.answering import answering
 from app.layout import Asked, ask, downloads, fold, mistakes_shown, sentence, ways_out
 from app.options import options, values
+from app.plain import plain
 from perfmodel.api.adaptive_synchrony import adaptive_synchrony
 from perfmodel.api.stragglers import USUAL, Stragglers, law_of
 from perfmodel.equations.distribution import Distribution
@@ -167,7 +168,7 @@ def page(asked: Asked) -> None:
         curves = answer.error_curves(**values(picked, (RATE.name,), "stragglers"))
     fastest = min(result, key=lambda row: row.time_per_gradient)
     with asked.top:
-        st.subheader(f"{workers} workers, each gradient takes {law_words(times)}", anchor=False)
+        st.subheader(plain(f"{workers} workers, each gradient takes {law_words(times)}"), anchor=False)
         st.markdown(
             f"**Waiting for everybody takes {per_gradient:.2f} times as long per gradient as waiting for "
             f"nobody. The most gradients come from {fastest.variant}, one every "

@@ -1,6 +1,7 @@
 """Trace: what a profiler saw of a step, and what the model learns from it."""
 
 from collections.abc import Collection
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -46,7 +47,7 @@ def step(devices: list[dict[str, Any]]) -> None:
     marked = all(device["per_step"] for device in devices)
     shown = devices[:MOST_DEVICES]
     rows = {
-        name: device["per_step"]
+        escape(name): device["per_step"]
         if marked
         else {
             "compute_time": device["totals"]["compute_time"],
@@ -95,7 +96,9 @@ def collectives(devices: list[dict[str, Any]]) -> None:
 def uses(devices: list[dict[str, Any]]) -> None:
     """Draw what kept each device's time, how well kernels filled it, and its memory."""
     shown = [device for device in devices[:MOST_DEVICES] if device["shares"]]
-    recorded = {name: device["shares"] for name, device in zip(short_titles(shown), shown, strict=True)}
+    recorded = {
+        escape(name): device["shares"] for name, device in zip(short_titles(shown), shown, strict=True)
+    }
     if recorded:
         figure = charts.parts(recorded, SHARES, "share of the time", share)
         figure.update_xaxes(tickformat=".0%")
@@ -114,7 +117,7 @@ def uses(devices: list[dict[str, Any]]) -> None:
         hide_index=True,
     )
     curves = {
-        title(device): (
+        escape(title(device)): (
             [time - device["memory"]["curve"][0][0] for time, _ in device["memory"]["curve"]],
             [size / 2**30 for _, size in device["memory"]["curve"]],
         )
@@ -258,7 +261,7 @@ def uploaded(seen: uploads.Seen, asked: Asked) -> None:
             each = first["iteration_time"]
             device = traced_job.device_of(seen)
             named = asked.picked.get("accelerator") or device.called
-            st.subheader(f"{title(first)}{f', {named}' if named else ''}", anchor=False)
+            st.subheader(plain(f"{title(first)}{f', {named}' if named else ''}"), anchor=False)
             pace = f"{show(each, 's')} a step, " if each is not None else ""
             verdict = f"{first['verdict']}: {pace}the GPU is busy {first['utilisation']:.0%} of the time"
             st.markdown(f"**{sentence(verdict)}**")

@@ -249,13 +249,13 @@ def page(asked: Asked) -> None:
         near = answer.distinct()[1 : 1 + NEAR]
         second = predicted(asked.picked, near[0][0], path) if near else None
     with asked.top:
-        st.subheader(f"{answer.workload} on {answer.machine}", anchor=False)
+        st.subheader(plain(f"{answer.workload} on {answer.machine}"), anchor=False)
         st.markdown(f"**{decisions.of_layouts(prediction)}** {labelled(sentence(prediction.verdict))}")
         alike = [(layout_search.name_of(row.layout), row.iteration_time) for row, _ in near]
         ratio = None if second is None else ratio_between(prediction, second, "the next")
         st.markdown(plain(decisions.of_runners_up(best.iteration_time, alike, ratio)))
         if tokens is not None:
-            st.markdown(f"**{decisions.of_run(asked.picked['tokens'], costs, prediction)}**")
+            st.markdown(f"**{decisions.of_run(plain(asked.picked['tokens']), costs, prediction)}**")
     show_warnings(best.caveats)
     whole = answer.capacity / GIB
     fit = (

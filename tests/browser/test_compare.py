@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 import pytest
 
 from tests.browser.conftest import Window
@@ -46,3 +48,14 @@ def test_back_undoes_what_was_added_asked_and_removed(window: Window, other: Win
     assert len(names) >= 4, names  # of the cases, above their bars
     assert [name for name, left, right in names if left < 0 or right > 390] == []
     assert shared.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_the_name_of_a_case_is_no_link_and_no_markup(window: Window) -> None:
+    for name in ("http://d.co/x", "WWW.d.co", "me@d.co", "[c](http://d.co)", ":red[x] :smile:", "&lt;*a*"):
+        page = window.open(f"compare?gpus=8&a-name=first&b-gpus=16&b-name={quote(name, safe='')}")
+        window.drawn()
+        main = page.locator("[data-testid=stMain]")
+        assert main.locator("a[href]").count() == 0, name
+        seen = main.inner_text().replace("\u2060", "")  # the word joiner, which has no width
+        assert f"Take B ({name}) for speed" in seen
+        assert f"What limits B ({name}): " in seen
