@@ -32,8 +32,11 @@ code, pre .token { color: inherit !important; }
 }
 [data-testid=stMarkdownContainer]:has(> table) { overflow-x: auto; }
 [data-testid=stMarkdownContainer] > table td:not(:first-child) { white-space: nowrap; }
+.st-key-ratios [data-testid=stMarkdownContainer] > table td { white-space: normal; overflow-wrap: anywhere; }
 @media (max-width: 640px) {
   [data-testid=stMarkdownContainer] > table { min-width: 36rem; }
+  .st-key-ratios table { min-width: 0; font-size: 0.875rem; }
+  .st-key-ratios :is(td, th) { padding: 0.375rem; }
   .js-plotly-plot .modebar { display: none !important; }
   [data-testid=stExpandSidebarButton]::after { content: "Menu and options"; font-size: 0.9rem; }
   [data-testid=stExpandSidebarButton] { width: auto; gap: 0.4rem; padding-right: 0.5rem; }

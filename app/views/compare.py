@@ -181,7 +181,8 @@ def page(asked: Asked) -> None:
         if taken is not None:
             limit, why = decisions.limit_of(answers[taken]), labelled(sentence(answers[taken].verdict))
             st.markdown(plain(f"What limits {taken}: {limit}. {why}"))
-        st.markdown(ratios(result, answers))
+        with st.container(key="ratios"):  # whose cells break their lines: a telephone has no room beside them
+            st.markdown(ratios(result, answers))
         questions(base | money, which)
     show_warnings(case_warnings(answers, [cases.full(base, each.changed) for each in which]))
     st.caption(plain(sentence(result.verdict)))

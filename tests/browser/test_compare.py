@@ -59,3 +59,21 @@ def test_the_name_of_a_case_is_no_link_and_no_markup(window: Window) -> None:
         seen = main.inner_text().replace("\u2060", "")  # the word joiner, which has no width
         assert f"Take B ({name}) for speed" in seen
         assert f"What limits B ({name}): " in seen
+
+
+def test_interval_and_confidence_are_seen_on_every_screen(window: Window) -> None:
+    name = "a_name_without_any_blank_in_it_that_has_sixty_letters_in_all"
+    page = window.open(
+        "compare?gpus=64&workload=vgg16&node=dgx-1v&inter-link=ethernet-25g-tcp&b-inter-link=ethernet-100g-rdma"
+        f"&c-local-batch-size=4096&d-gpus=128&d-name={name}"
+    )
+    for width in (390, 820, 1280):
+        page.set_viewport_size({"width": width, "height": 900})
+        window.drawn()
+        cells = page.locator("[data-testid=stMarkdownContainer] > table td")
+        assert cells.count() == 3 * 4
+        for box in (cells.nth(each).bounding_box() for each in range(cells.count())):
+            assert box is not None
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= width
+        assert "over 99 % sure" in page.locator("table").first.inner_text()
