@@ -35,8 +35,10 @@ def say_units(figure: go.Figure) -> None:
         if not unit or axis.tickvals is not None or axis.tickformat == ".0%":
             continue
         values = [value for value in _values(figure, axis) if axis.type != "log" or value > 0]
-        if axis.type == "log" and values:
-            ticks = logarithmic_ticks(min(values), max(values), unit)
+        is_large = unit in SHOWN and (unit != "s" or max(values, default=0) >= LONG_TIMES[0])
+        if values and (axis.type == "log" or (is_large and not any(figure.select_traces({"type": "bar"})))):
+            least = 0.0 if axis.rangemode == "tozero" else min(values)
+            ticks = round_ticks(least, max(values), unit, axis.type == "log")
             axis.update(tickvals=ticks, ticktext=[tick_text(each, unit) for each in ticks], dtick=None)
         elif unit in ("s", "GiB"):
             axis.update(tickformat="~g", ticksuffix=f" {unit}")
@@ -54,6 +56,28 @@ def _values(figure: go.Figure, axis: Any) -> Iterator[float]:
         if (getattr(trace, f"{letter}axis", None) or letter) == f"{letter}{number}":
             values = getattr(trace, letter)
             yield from (each for each in (() if values is None else values) if isinstance(each, int | float))
+
+
+def round_ticks(low: float, high: float, unit: str, logarithmic: bool) -> list[float]:
+    """Return round numbers from one end to the other of an axis of either kind."""
+    return (logarithmic_ticks if logarithmic else linear_ticks)(low, high, unit)
+
+
+def linear_ticks(low: float, high: float, unit: str) -> list[float]:
+    """Return round numbers between two ends, as far apart; of long times whole minutes, hours or days.
+
+    >>> linear_ticks(2.2e15, 5e15, "FLOP/s"), linear_ticks(0, 0.9, "1")
+    ([3000000000000000.0, 4000000000000000.0, 5000000000000000.0], [0.0, 0.2, 0.4, 0.6, 0.8])
+    >>> [each / DAY for each in linear_ticks(2 * DAY, 10 * DAY, "s")]
+    [2.0, 4.0, 6.0, 8.0, 10.0]
+    """
+    whole = next((each for each in (DAY, HOUR, 60) if unit == "s" and high >= 3 * each), 1)
+    least, most = low / whole, high / whole
+    power = math.floor(math.log10((most - least or most or 1) / FEW_TICKS))
+    every = (float(f"{step}e{each}") for each in (power, power + 1) for step in (1, 2, 5))
+    step = next(each for each in every if most - least < each * (FEW_TICKS + 1))
+    first, last = math.ceil(least / step - 1e-9), math.floor(most / step + 1e-9)
+    return [float(f"{whole * step * each:.12g}") for each in range(first, last + 1)]
 
 
 def logarithmic_ticks(low: float, high: float, unit: str) -> list[float]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from app import axes
 from app.options import SCENARIO, values
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.quote import Checked, Claim, Quote, read_quote
@@ -92,6 +93,23 @@ def _without_files(table: Mapping[str, Any]) -> None:
 def text(claim: Checked, value: float) -> str:
     """Return a value as the claim would say it."""
     return shown(value, claim.quantity, claim.sample, claim.per)
+
+
+def tick_text(claim: Checked, value: float) -> str:
+    """Return what stands at a tick of an axis of a claim: with its unit where that has a prefix."""
+    if claim.unit in axes.SHOWN:
+        return axes.tick_text(value, claim.unit)
+    return shown(value, claim.quantity, claim.sample).partition(" ")[0]
+
+
+def axis_title(claim: Checked) -> str:
+    """Return what an axis of a claim shows, with the unit that its ticks do not say."""
+    words, per = KINDS[claim.quantity].words, "" if claim.per == "job" else f" per {claim.per}"
+    if claim.unit in axes.SHOWN:
+        return words + per
+    unit = shown(1.0, claim.quantity, claim.sample).partition(" ")[2]
+    unit = f"USD {unit}".strip() if claim.unit == "USD" else unit
+    return f"{words} [{unit}{per}]" if unit else words
 
 
 def as_toml(quote: Quote) -> str:

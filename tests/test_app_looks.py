@@ -72,3 +72,26 @@ def test_pages_call_options_by_their_labels(page):
     assert not [line for line in shown if re.search(r"--[a-z]", line)]
     assert not [line for line in shown if "as usual" in line or "and otherwise" in line]
     assert shown
+
+
+SAID = r"(\d+(\.\d+)? ([kMGTPE]?(B/s|FLOP/s)|ms|s|min|h|days)|\d+%|\d[\d,.]*|\$[\d,.]+)"
+"""What stands at a tick of a claim."""
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *({"quote": name} for name in ("dgx-a100-petaflops", "imagenet-one-hour", "six-true-claims")),
+        {"quantity": "flops", "value": "4e15", "per": "node"},
+        {"quantity": "days_to_train", "value": "3", "epochs": "900"},
+    ],
+)
+def test_axes_of_claims_say_figures_as_people_write_them(query):
+    for layout in layouts(opened("quote", **query)):
+        texts = layout["xaxis"]["ticktext"]
+        assert 2 <= len(texts) <= axes.MOST_TICKS
+        assert all(re.fullmatch(SAID, text) and ",000,000" not in text for text in texts), texts
+        assert ("%" in texts[0]) == (layout["xaxis"]["title"]["text"] in SHARES)
+
+
+SHARES = ("scaling efficiency", "utilisation (MFU)")

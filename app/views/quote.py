@@ -17,7 +17,6 @@ from perfmodel.quote import Checked, Quote, example_names, read_quote
 from perfmodel.quote.answer import QuoteAnswer
 from perfmodel.quote.listing import claimed, measured_words, worst_first
 from perfmodel.quote.sentence import judgement_words, open_clause, reached_words
-from perfmodel.units import plural
 
 FILLED = "fill in"
 DOWNLOADED = "quote.toml"
@@ -166,15 +165,11 @@ def picture(claim: Checked, index: int) -> None:
             hovertemplate="%{hovertext}<extra></extra>",
             showlegend=False,
         )
-    unit = f"{plural(claim.sample, 2)}/s" if claim.quantity == "samples_per_second" else claim.unit
+    ticks = axes.round_ticks(min(drawn), max(drawn), claim.unit, wide)
+    texts = [quotes.tick_text(claim, tick) for tick in ticks]
     figure.update_xaxes(
-        title=f"{claim.quantity.replace('_', ' ')} [{unit}]", type="log" if wide else "linear"
+        title=quotes.axis_title(claim), type="log" if wide else "linear", tickvals=ticks, ticktext=texts
     )
-    if unit == "1" and wide:
-        ticks = axes.logarithmic_ticks(min(drawn), max(drawn), unit)
-        figure.update_xaxes(tickvals=ticks, ticktext=[f"{tick:.0%}" for tick in ticks])
-    elif unit == "1":
-        figure.update_xaxes(tickformat=".0%")
     rows = ["claimed", MODEL, *(["measured"] if near else []), LIMIT]
     figure.update_yaxes(categoryorder="array", categoryarray=rows[::-1], automargin=True, showgrid=False)
     charts.draw(figure, f"claim-{index}", f"{claim.verdict}: {value}", height=160 + 28 * len(rows))
