@@ -103,6 +103,8 @@ def _take_all(kind: Kind, key: str) -> None:
         refused = str(error)
     _note(_REFUSED, (kind, key), refused)
     use(kind, marks, empties=False)
+    if kind == "trace":
+        session_hardware.keep_traces_in_use()
     history.act()
 
 
@@ -118,11 +120,11 @@ def take(kind: Kind, file: Any, name: str | None = None) -> Mark:
     InputError : no such file
     """
     name = session_hardware.own_name(name or file.name, kind)
-    if kind == "trace":  # read when it is shown
+    if kind == "trace":
+        from app import uploads
+
         mark = mark_of(name, file.getvalue(), is_text=False)
-        session = st.session_state
-        given = session_hardware.GIVEN
-        session[given] = {**session.get(given, {}), mark.digest: file}
+        uploads.take(mark, file.getvalue())
         return mark
     if kind == "specs":
         from app import hardware
@@ -142,7 +144,7 @@ def take(kind: Kind, file: Any, name: str | None = None) -> Mark:
 
 
 def _check(kind: Kind, path: Any) -> None:
-    """Refuse a file that is not of its kind; the network of a config is read when it is asked about."""
+    """Refuse a file that is not of its kind."""
     if kind == "calibration":
         from perfmodel.calibration import calibrated
 
@@ -157,6 +159,10 @@ def _check(kind: Kind, path: Any) -> None:
         quotes.handed_over(path)
     elif kind == "times":
         session_hardware.law_of(path)
+    elif kind == "network":
+        from perfmodel.workloads import workload
+
+        workload(str(path))
 
 
 def stop_without_files(page: str, top: DeltaGenerator) -> None:

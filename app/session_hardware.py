@@ -80,16 +80,20 @@ def keep(kind: Kind, name: str, content: bytes) -> Mark:
     return mark
 
 
-GIVEN, SEEN = "given-traces", "seen-traces"
-"""In the session: digest of a trace -> its file, until that is read; marks of the traces read last, and what
-they hold, which is all that is kept of them."""
+SEEN = "seen-traces"
+"""In the session: mark of a trace that was handed over -> what it holds."""
+
+
+def keep_traces_in_use() -> None:
+    """Drop what traces hold that are not in use: others were handed over."""
+    session = st.session_state
+    session[SEEN] = {mark: held for mark, held in session.get(SEEN, {}).items() if mark in in_use("trace")}
 
 
 def has(kind: Kind, mark: Mark) -> bool:
     """Whether the session has a file, by this name."""
     if kind == "trace":
-        session = st.session_state
-        return mark.digest in session.get(GIVEN, {}) or session.get(SEEN, ("",))[0] == in_use(kind)
+        return mark in st.session_state.get(SEEN, {})
     return bool(mark.digest) and "folder" in st.session_state and place(kind, mark).is_file()
 
 

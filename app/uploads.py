@@ -9,8 +9,7 @@ import streamlit as st
 
 from app import own_profile, session_hardware
 from app.file_marks import Mark, in_use
-from app.session_hardware import GIVEN, SEEN
-from perfmodel.errors import InputError
+from app.session_hardware import SEEN
 from perfmodel.prediction import Prediction
 from perfmodel.profile import Profile, to_toml
 from perfmodel.specs.scenario import Scenario
@@ -31,24 +30,12 @@ class Seen(NamedTuple):
     timings: list[Timings]
 
 
-def read() -> Seen | None:
-    """Return what the traces in use hold, reading each upload once; None without any.
-
-    What the last ones hold is kept, as long as no others are handed over.
-
-    Raises
-    ------
-    InputError : a file that is none of the kinds
-    """
-    session, marks = st.session_state, in_use("trace")
-    if not marks:
-        return None
-    if session.get(SEEN, (None,))[0] != marks:
-        given = session.get(GIVEN, {})
-        session[SEEN] = (marks, _read([(mark, given[mark.digest].getvalue()) for mark in marks]))
-        session[GIVEN] = {}
-    seen: Seen = session[SEEN][1]
-    return seen
+def in_use_seen() -> Seen | None:
+    """Return what the traces in use hold; None without any."""
+    seen, marks = Seen([], []), in_use("trace")
+    for result in (st.session_state[SEEN][mark] for mark in marks):
+        seen.traces.extend(result) if isinstance(result, list) else seen.timings.append(result)
+    return seen if marks else None
 
 
 def names() -> list[str]:
@@ -56,23 +43,22 @@ def names() -> list[str]:
     return [session_hardware.own_name(mark.name, "trace") for mark in in_use("trace")]
 
 
-def _read(files: Sequence[tuple[Mark, bytes]]) -> Seen:
-    seen = Seen([], [])
-    for mark, content in files:
-        path = session_hardware.place("trace", mark)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-        try:
-            result = read_trace(path)
-        except InputError as error:
-            raise InputError(str(error).replace(f"{path.parent}/", "")) from None
-        finally:
-            path.unlink()
-        if isinstance(result, list):
-            seen.traces.extend(result)
-        else:
-            seen.timings.append(result)
-    return seen
+def take(mark: Mark, content: bytes) -> None:
+    """Keep what a trace that was handed over holds, which is all that is kept of it.
+
+    Raises
+    ------
+    InputError : a file that is none of the kinds
+    """
+    session = st.session_state
+    path = session_hardware.place("trace", mark)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    try:
+        result = read_trace(path)
+    finally:
+        path.unlink()
+    session[SEEN] = {**session.get(SEEN, {}), mark: result}
 
 
 def calibrate(seen: Seen, scenario: Scenario, skip: int) -> Profile:

@@ -63,10 +63,8 @@ def test_a_quote_of_ones_own_is_copied_by_the_name_of_its_file(invoke, tmp_path,
     assert "The address names it" in words(test)
 
 
-@pytest.mark.parametrize("is_readable", [True, False])
-def test_a_trace_is_put_away_after_another_page(is_readable):
-    content = a_trace()[1] if is_readable else b"no trace"
-    test = handed_over(("mine.json", content, "application/json"), **TRACED)
+def test_a_trace_is_put_away_after_another_page():
+    test = handed_over(("mine.json", a_trace()[1], "application/json"), **TRACED)
     test.switch_page("views/stragglers.py")
     test.query_params.clear()
     sound(test.run())

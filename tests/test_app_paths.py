@@ -13,7 +13,7 @@ from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.traces.calibrate import profile_of_traces
 from perfmodel.traces.read import read_trace
-from tests.test_app import FOLDS, a_trace, errors, opened, sound
+from tests.test_app import FOLDS, a_trace, errors, opened, sound, words
 from tests.test_app_copies import ASKED
 from tests.test_app_own_addresses import FIELDS, QUERIES, contents
 from tests.test_app_reports import offered
@@ -72,7 +72,7 @@ BAD = b'{"model_type": "nothing known", "a": ['
 
 
 @pytest.mark.parametrize("kind", FIELDS)
-def test_no_refusal_shows_where_the_file_is_kept(kind):
+def test_a_file_that_is_refused_is_not_in_use_and_nobody_sees_where_it_was_kept(kind):
     page, key, fold = FIELDS[kind]
     test = opened(page, **QUERIES[page])
     if fold:
@@ -81,4 +81,6 @@ def test_no_refusal_shows_where_the_file_is_kept(kind):
     test.file_uploader(key=key).set_value([(f"mine.{ENDINGS[kind]}", BAD, "")])
     sound(test.run())
     assert f"mine.{ENDINGS[kind]}" in errors(test)
+    assert f"own-{kind}" not in test.query_params
+    assert "The address names it" not in words(test)
     assert PLACE.encode() not in everything(test)

@@ -342,7 +342,7 @@ with mistakes_shown():
         help="Files stay on this machine, and go when the tab is closed. Several files are several ranks.",
     )
     own_uploads.in_use_line("trace", "In use:", "Put it away")
-    seen = uploads.read()
+    seen = uploads.in_use_seen()
 if seen is None:
     predicted(asked)
 else:
