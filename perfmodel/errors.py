@@ -12,10 +12,18 @@ LIKENESS = 0.5
 """Of two names, from 0 to 1, from which on one is offered for the other."""
 BEGINNING = 3
 """Letters from which on the same beginning counts."""
+LONGEST_QUOTED = 200
+"""Letters of what was given that a message repeats at once."""
+_QUOTED = re.compile(rf"(?<!\w)(['\"])(?:\\.|(?!\1)[^\\]){{{LONGEST_QUOTED + 1},}}+\1")
+_UNBROKEN = re.compile(rf"\S{{{LONGEST_QUOTED + 3},}}")
+"""Nothing of ours is as long without a blank; what is quoted has its quotes with it."""
 
 
 class InputError(ValueError):
     """What was given cannot be used; the message says what was wrong and what would be right."""
+
+    def __str__(self) -> str:
+        return brief(super().__str__())
 
 
 class MissingPackage(InputError):
@@ -44,6 +52,23 @@ def missing(package: str, extra: str, what: str) -> MissingPackage:
     "the gamma law needs scipy: pip install 'perfmodel[stats]'"
     """
     return MissingPackage(f"{what} needs {package}: pip install 'perfmodel[{extra}]'")
+
+
+def brief(message: str) -> str:
+    """Return a message that repeats no more than ``LONGEST_QUOTED`` letters of anything at once.
+
+    >>> brief("bad: 'a b'"), len(brief(f"bad: {'b ' * 1000!r}")), len(brief("a" * 1000 + ": bad"))
+    ("bad: 'a b'", 207, 204)
+    """
+    if len(message) <= LONGEST_QUOTED:
+        return message
+    quoted = _QUOTED.sub(lambda found: f"{found[1]}{_ends(found[0][1:-1])}{found[1]}", message)
+    return _UNBROKEN.sub(lambda found: _ends(found[0]), quoted)
+
+
+def _ends(text: str) -> str:
+    """Return the two ends of a text that is too long: of a path the last folder matters most."""
+    return f"{text[:140]}...{text[-(LONGEST_QUOTED - 143) :]}"
 
 
 def shortened(name: str) -> str:

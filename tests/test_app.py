@@ -398,6 +398,16 @@ def test_leaving_every_step_of_a_trace_out_is_refused():
     assert "--skip 9 leaves none" in errors(test)
 
 
+def test_a_long_line_of_a_file_makes_no_long_error():
+    test = opened("stragglers")
+    test.file_uploader(key="times-file").set_value(
+        [("mine.csv", b"1.0\n2.0," + b"y" * 3_000_000, "text/csv")]
+    )
+    sound(test.run())
+    assert "mine.csv, line 2, column 5 must be a finite number" in errors(test)
+    assert len(errors(test)) < 500
+
+
 @pytest.mark.parametrize(
     "content",
     [b"", b"{", b"[[[[", b"\x00" * 5000, b"SQLite format 3\x00", b"\x1f\x8b\x08junk", b"hello\n" * 99],

@@ -287,3 +287,44 @@ def test_a_real_process_exits_with_2_and_prints_no_traceback(line, told, tmp_pat
     assert done.stdout == ""
     assert told in done.stderr
     assert 1 <= len(done.stderr.splitlines()) <= 2
+
+
+LONG = "y" * 50_000
+MESSAGES = [
+    ("stragglers", "--workers", "4", "--distribution", "empirical:long.csv"),
+    ("predict", "--workload", LONG),
+    ("predict", "--gpus", LONG),
+    ("predict", "--overlap", LONG),
+    ("predict", "--anchor", LONG),
+    ("predict", f"--{LONG}", "3"),
+    ("predict", LONG),
+    ("predict", "--scenario", f"{LONG}.toml"),
+    ("compare", "--set", f"gpus={LONG}"),
+    ("plan", "--have", LONG),
+    ("check-quote", "long.toml"),
+]
+
+
+@pytest.mark.parametrize("words", MESSAGES, ids=lambda words: " ".join(word[:12] for word in words))
+def test_a_message_repeats_no_more_than_two_hundred_letters_at_once(words, tmp_path, monkeypatch, invoke):
+    monkeypatch.chdir(tmp_path)
+    Path("long.csv").write_text(f"1.0\n2.0, {LONG}\n")
+    Path("long.toml").write_text(f'title = "t"\n[[claims]]\nquantity = "mfu"\nvalue = "{LONG} {LONG}"\n')
+    done = invoke(*words)
+    assert done.exit_code == 2
+    assert len(done.stderr) < 1000
+    assert max(map(len, re.findall("[y. ]+", done.stderr))) <= 200 + len(".toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("1.0\n2.0, soon\n", "line 2, column 6"),
+        ("# seconds\nstep,time\n1,1.0\n\n2,soon\n", "line 5, column time"),
+    ],
+)
+def test_a_wrong_time_is_found_by_its_line_and_column(text, place, tmp_path, monkeypatch, invoke):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.csv").write_text(text)
+    done = invoke("stragglers", "--workers", "4", "--distribution", "empirical:mine.csv")
+    assert f"mine.csv, {place} must be a finite number, not 'soon'" in done.stderr

@@ -501,9 +501,12 @@ def test_step_times_are_read(tmp_path):
     (tmp_path / "a.csv").write_text("step,iteration_time\n1,0.1\n2,0.12\n")
     (tmp_path / "b.txt").write_text("0.1\n0.12\n")
     assert read_step_times(tmp_path / "a.csv") == read_step_times(tmp_path / "b.txt") == [0.1, 0.12]
-    (tmp_path / "c.txt").write_text("0.1\nfast\n")
-    with pytest.raises(InputError, match="line 2"):
+    (tmp_path / "c.txt").write_text("# seconds\n0.1\nfast\n")
+    with pytest.raises(InputError, match="line 3, column 1: 'fast'"):
         read_step_times(tmp_path / "c.txt")
+    (tmp_path / "d.csv").write_text("# seconds\nstep,time\n1,0.1\n\n2,0\n")
+    with pytest.raises(InputError, match="line 5, column time: '0'"):
+        read_step_times(tmp_path / "d.csv")
 
 
 # --- profiles

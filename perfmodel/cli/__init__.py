@@ -23,7 +23,7 @@ import click  # noqa: E402
 
 from perfmodel import __version__  # noqa: E402
 from perfmodel.cli.report import WORDS  # noqa: E402
-from perfmodel.errors import InputError, unknown_name  # noqa: E402
+from perfmodel.errors import InputError, brief, unknown_name  # noqa: E402
 
 COMMANDS = (
     "app",
@@ -185,7 +185,7 @@ def _give_up_output() -> None:
 
 
 def _fail(message: str, code: int = 2) -> None:
-    click.echo(f"perfmodel: {message}", err=True)
+    click.echo(f"perfmodel: {brief(message)}", err=True)
     sys.exit(code)
 
 

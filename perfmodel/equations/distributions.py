@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from perfmodel import units
 from perfmodel.attachments import attached
@@ -63,7 +63,19 @@ def distribution(name: str, **parameters: float | str | Path | Sequence[float]) 
     return Distribution(name, values)
 
 
-def _number(law: str, key: str, value: object) -> float:
+class _Place(NamedTuple):
+    """Where a number stands in a file."""
+
+    file: Path
+    line: int
+    column: int | str
+    """Of a list the place of its first letter; of a table the name of its column."""
+
+    def __str__(self) -> str:
+        return f"{self.file}, line {self.line}, column {self.column}"
+
+
+def _number(law: str, key: object, value: object) -> float:
     number = units.number(value)
     if isinstance(value, bool) or not math.isfinite(number):
         raise InputError(f"{law}: {key} must be a finite number, not {value!r}")
@@ -75,31 +87,35 @@ def _number(law: str, key: str, value: object) -> float:
 def _empirical(parameters: dict[str, Any]) -> Empirical:
     if set(parameters) == {"file"}:
         source = str(parameters["file"])
-        values = _read_sample(Path(source))
+        values: list[tuple[object, object]] = _read_sample(Path(source))
     elif set(parameters) == {"sample"}:
-        source, values = "sample", list(parameters["sample"])
+        source, values = "sample", [("sample", value) for value in parameters["sample"]]
     else:
         raise InputError("empirical needs one parameter, file=PATH (or sample=[...] from Python)")
     if not values:
         raise InputError(f"empirical: {source} holds no times; one positive number per line is right")
-    numbers = sorted(_number("empirical", source, value) for value in values)
+    numbers = sorted(_number("empirical", place, value) for place, value in values)
     if numbers[0] < 0 or numbers[-1] <= 0:
         raise InputError(f"empirical: {source} holds {numbers[0]:g}; times are not negative, nor all zero")
     return Empirical("empirical", (), tuple(numbers), source)
 
 
-def _read_sample(path: Path) -> list[str]:
+def _read_sample(path: Path) -> list[tuple[object, object]]:
+    """Return the numbers of a file as text, each with its place."""
     try:
         attached(path)  # a request has no other files
         text = read_text(path, LARGEST_SAMPLE)
     except InputError as error:
         raise InputError(f"empirical: {error}") from None
-    lines = [line for raw in text.splitlines() if (line := raw.split("#", 1)[0].strip())]
-    heading = _cells(lines[0]) if lines else []
-    column = next((heading.index(name) for name in TIME_COLUMNS if name in heading), None)
-    if column is None:
-        return [word for line in lines for word in re.split(r"[,;\s]+", line) if word]
-    return ["".join(_cells(line)[column : column + 1]) for line in lines[1:]]
+    bare = enumerate((raw.split("#", 1)[0] for raw in text.splitlines()), 1)
+    lines = [(number, line) for number, line in bare if line.strip()]
+    heading = _cells(lines[0][1]) if lines else []
+    name = next((name for name in TIME_COLUMNS if name in heading), None)
+    if name is None:
+        words = ((number, word) for number, line in lines for word in re.finditer(r"[^,;\s]+", line))
+        return [(_Place(path, number, word.start() + 1), word[0]) for number, word in words]
+    at = heading.index(name)
+    return [(_Place(path, number, name), "".join(_cells(line)[at : at + 1])) for number, line in lines[1:]]
 
 
 def _cells(line: str) -> list[str]:

@@ -23,28 +23,24 @@ def read_step_times(path: Path, skip: int = 0) -> list[float]:
     InputError : the file cannot be read, holds no more numbers than are to be skipped, or one that is no time
         of an iteration in seconds (its line is named)
     """
+    reader = csv.reader(StringIO(read_text(path)))
     try:
-        rows = [
-            row
-            for row in csv.reader(StringIO(read_text(path)))
-            if row and not row[0].lstrip().startswith("#")
-        ]
+        rows = [(reader.line_num, row) for row in reader if row and not row[0].lstrip().startswith("#")]
     except csv.Error as error:
-        raise InputError(f"{path}: not CSV: {error}") from None
+        raise InputError(f"{path}: line {reader.line_num}: not CSV: {error}") from None
     column, first = 0, 0
-    if rows and not _number(rows[0][0]) and any(cell.strip() in TIME_COLUMNS for cell in rows[0]):
-        names = [cell.strip() for cell in rows[0]]
+    names = [cell.strip() for cell in rows[0][1]] if rows else []
+    if rows and not _number(names[0]) and any(name in TIME_COLUMNS for name in names):
         column, first = names.index(next(name for name in TIME_COLUMNS if name in names)), 1
     times = []
-    for line, row in enumerate(rows[first:], first + 1):
-        value = _number(row[column]) if column < len(row) else None
+    for line, row in rows[first:]:
+        cell = row[column] if column < len(row) else ""
+        where, value = f"{path}: line {line}, column {names[column] if first else column + 1}", _number(cell)
         if value is None:
-            raise InputError(
-                f"{path}: line {line}: {','.join(row)[:60]!r}; expected an iteration time in seconds"
-            )
+            raise InputError(f"{where}: {cell!r}; expected an iteration time in seconds")
         if not SHORTEST <= value <= LONGEST:
             raise InputError(
-                f"{path}: line {line}: {value:g} s; expected an iteration time in seconds, "
+                f"{where}: {value:g} s; expected an iteration time in seconds, "
                 f"between {SHORTEST:g} and {LONGEST:g}"
             )
         times.append(value)
