@@ -2,6 +2,7 @@
 # make install what make test and make test-floors need; with --jobs=2 both at once
 # make test    install what the tests need and run them all
 # make test-floors   run them with the lowest versions that pyproject.toml declares, less those marked any_version
+# make bench   hold what answers take against their budgets: ratios within one run, which other work hardly changes
 # make report  hold the model against measured runs and write validation/report.md
 # make readme  run the commands of the README and of the tutorials and write what they print; the answers of the service too
 # make keywords  write the options of a scenario into the keywords of Python's functions
@@ -16,7 +17,7 @@ FLOORS := .venv-floors
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo install test test-floors report readme keywords man app screenshots docs lint clean
+.PHONY: demo install test test-floors bench report readme keywords man app screenshots docs lint clean
 
 $(BIN)/python:
 	@echo "first run: creating $(VENV) with $$($(PYTHON) --version)"
@@ -50,6 +51,9 @@ $(FLOORS)/.dev: pyproject.toml tests/floors.py
 
 test-floors: $(FLOORS)/.dev
 	PERFMODEL_FLOORS=1 $(FLOORS)/bin/python -m pytest -n auto --dist worksteal
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m pytest tests/benchmarks --benchmark-enable --benchmark-columns=median -n 0
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -62,8 +62,8 @@ def brief(message: str) -> str:
     """
     if len(message) <= LONGEST_QUOTED:
         return message
-    quoted = _QUOTED.sub(lambda found: f"{found[1]}{_ends(found[0][1:-1])}{found[1]}", message)
-    return _UNBROKEN.sub(lambda found: _ends(found[0]), quoted)
+    quoted = _QUOTED.sub(lambda match: f"{match[1]}{_ends(match[0][1:-1])}{match[1]}", message)
+    return _UNBROKEN.sub(lambda match: _ends(match[0]), quoted)
 
 
 def _ends(text: str) -> str:

@@ -15,8 +15,8 @@ from perfmodel.specs.store import Catalogue
 POINTS = 1_000_000
 
 
-def test_one_million_algorithms_ranks_and_sizes(benchmark: Any) -> None:
-    """Every all-reduce at many ranks and sizes, in one call; budget 1 s on two cores."""
+def test_one_million_algorithms_ranks_and_sizes(within: Any) -> None:
+    """Every all-reduce at many ranks and sizes, in one call."""
     each = POINTS // len(ALGORITHMS["all-reduce"]) + 1
     rng = np.random.default_rng(0)
     ranks = rng.integers(1, 4096, each).astype(float)
@@ -28,11 +28,11 @@ def test_one_million_algorithms_ranks_and_sizes(benchmark: Any) -> None:
             for name, algorithm in ALGORITHMS["all-reduce"].items()
         }
 
-    times = benchmark(every_algorithm)
+    times = within(5, every_algorithm, passes=20)
     assert sum(np.isfinite(time).sum() for time in times.values()) == each * len(times) >= POINTS
 
 
-def test_one_million_choices_of_nccl(benchmark: Any) -> None:
+def test_one_million_choices_of_nccl(within: Any) -> None:
     rng = np.random.default_rng(0)
     nodes = rng.integers(1, 512, POINTS // 8)
     sizes = 10 ** rng.uniform(2, 10, POINTS // 8)
@@ -42,11 +42,11 @@ def test_one_million_choices_of_nccl(benchmark: Any) -> None:
         assert len(names) * len(sizes) >= POINTS
         return times.argmin(axis=0), times.min(axis=0)
 
-    assert np.all(np.isfinite(benchmark(choices)[1]))
+    assert np.all(np.isfinite(within(22, choices, passes=20)[1]))
 
 
-def test_one_million_points_of_measured_fabrics(benchmark: Any) -> None:
-    """Budget 50 ms on two cores: 200 places, 5,000 sizes, the library's choice in every one."""
+def test_one_million_points_of_measured_fabrics(within: Any) -> None:
+    """200 places, 5,000 sizes, the library's choice in every one."""
     inside, between = (Catalogue.built_in().link(name) for name in ("nvlink4-nvswitch", "ib-ndr-400g"))
     points = [
         Point(8 * nodes, nodes, inside, between, 8).of(COLLECTIVES[each % len(COLLECTIVES)], 1.0)
@@ -58,4 +58,4 @@ def test_one_million_points_of_measured_fabrics(benchmark: Any) -> None:
         columns = curve(at, fitted().parameters)
         return Curve(*(column[:, None] for column in columns)).time(sizes)
 
-    assert np.isfinite(benchmark(every_point)).sum() == POINTS
+    assert np.isfinite(within(8, every_point, passes=10)).sum() == POINTS

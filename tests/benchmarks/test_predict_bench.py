@@ -1,4 +1,4 @@
-"""How fast a prediction is: ``pytest tests/benchmarks --benchmark-enable``."""
+"""How long predictions take, in a process that is there and in a new one, and how long layouts do."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
-import pytest
-
+from perfmodel import layouts
 from perfmodel.prediction import predict
 from perfmodel.specs.scenario import Scenario
 
 CARDS = ("k80", "p100-sxm2-16gb", "v100-sxm2-16gb", "a100-sxm4-80gb")
 LINKS = ("ethernet-10g-tcp", "ethernet-25g-tcp", "ib-edr-100g")
+SHARED = {"workload": "llama-3-8b", "world_size": 64, "node": "dgx-h100"}
 
 
-def test_predict(benchmark):
-    """Budget: 0.25 ms, another batch, accelerator and link on each call; the verdict is not read."""
+def test_predict(within: Any) -> None:
+    """Another batch, accelerator and link on each call; the verdict is not read."""
     scenarios = [
         Scenario(
             workload="resnet50",
@@ -31,7 +32,22 @@ def test_predict(benchmark):
         for b, a, link in itertools.product(range(16, 80, 4), CARDS, LINKS)
     ]
     endless = itertools.cycle(scenarios)
-    benchmark(lambda: predict(next(endless)))
+    within(0.13, lambda: [predict(next(endless)) for _ in range(100)], per=100, passes=4)
+
+
+def test_predict_a_layout(within: Any) -> None:
+    """Another batch and layout on each call."""
+    scenarios = [
+        Scenario(**SHARED, global_batch_size=b, tensor_parallel=t, pipeline_parallel=p)
+        for b, t, p in itertools.product(range(256, 1280, 64), (1, 2, 4, 8), (1, 2, 4))
+    ]
+    endless = itertools.cycle(scenarios)
+    within(0.18, lambda: [predict(next(endless)) for _ in range(50)], per=50, passes=4)
+
+
+def test_every_layout_of_1024_accelerators(within: Any) -> None:
+    asked = {"gpus": 1024, "node": "dgx-a100-80gb", "global_batch_size": 1536}
+    assert within(9.5, lambda: layouts("gpt3-175b", **asked), passes=10).rows
 
 
 def _process(*words: str) -> None:
@@ -40,20 +56,8 @@ def _process(*words: str) -> None:
     subprocess.run(words, check=True, stdout=subprocess.DEVNULL, env=environment)
 
 
-MEDIANS: dict[str, float] = {}
-"""What this run measured [s], for the ratio between the two."""
-
-
-@pytest.mark.benchmark(group="cold start: perfmodel at most 2.3 x numpy")
-@pytest.mark.parametrize("what", ["numpy", "perfmodel"])
-def test_cold_start(benchmark, what):
-    """Budget: ``perfmodel predict --gpus 32 --json`` in 2.3 x the time of ``python -c "import numpy"``."""
-    words = {
-        "numpy": (sys.executable, "-c", "import numpy"),
-        "perfmodel": (str(Path(sys.executable).with_name("perfmodel")), "predict", "--gpus", "32", "--json"),
-    }[what]
-    benchmark.pedantic(_process, args=words, rounds=20, warmup_rounds=2)  # the warm-up writes byte code
-    if benchmark.enabled:
-        MEDIANS[what] = benchmark.stats.stats.median
-        if len(MEDIANS) == 2:
-            benchmark.extra_info["median_over_numpy"] = MEDIANS["perfmodel"] / MEDIANS["numpy"]
+def test_cold_start(within: Any) -> None:
+    """``perfmodel predict --gpus 32 --json`` against ``python -c "import numpy"``."""
+    command = (str(Path(sys.executable).with_name("perfmodel")), "predict", "--gpus", "32", "--json")
+    numpy = (sys.executable, "-c", "import numpy")
+    within(3.0, lambda: _process(*command), against=lambda passes: _process(*numpy))

@@ -1,4 +1,4 @@
-"""How fast a sweep is: ``pytest tests/benchmarks --benchmark-enable``."""
+"""How long a sweep takes."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ MILLION = {
 }
 
 
-def test_a_million_scenarios(benchmark):
-    """Budget: 1,007,616 scenarios, every column, in 1 s on two cores."""
-    benchmark.pedantic(lambda: sum(len(chunk["fits"]) for chunk in sweep(**MILLION).chunks()), rounds=5)
+def test_a_million_scenarios(within):
+    """1,007,616 scenarios, every column."""
+    count = within(450, lambda: sum(len(chunk["fits"]) for chunk in sweep(**MILLION).chunks()), passes=50)
+    assert count == 1_007_616

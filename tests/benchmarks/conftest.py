@@ -1,0 +1,85 @@
+"""Budgets of speed, as ratios: to a fixed loop, or to another program, in the same run.
+
+A ratio fails where it is above its budget in each of ``PAIRS`` interleaved pairs.  The least of them is a
+lower bound of the median at 99.9 %: were the median at the budget, all would be above it once in 1,024 runs.
+Times are of the processor, so that other work on the machine changes them little.  Budgets are at least half
+as much again as what was measured.
+"""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+PAIRS = 10
+RATIOS = pytest.StashKey[list[str]]()
+
+
+def processor_time() -> float:
+    """Seconds of processor that this process has taken, with the processes that it waited for."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
+
+
+def yardstick(passes: int = 1) -> None:
+    """A fixed amount of work of the interpreter and of numpy, some 5 ms a pass."""
+    for _ in range(passes):
+        total = 0.0
+        for number in range(30_000):
+            total += (number % 7) * 0.5
+        values = np.linspace(1.0, 2.0, 100_000)
+        for _ in range(10):
+            values = np.sqrt(values * 1.0001 + 1.0)
+        assert total > 0 < float(values[0])
+
+
+Within = Callable[..., Any]
+
+
+@pytest.fixture
+def within(benchmark: Any, request: pytest.FixtureRequest) -> Within:
+    """Hold the time of a function against a budget, and return its result.
+
+    The budget is the most that it may take, as a multiple of one pass of the yardstick, or of ``against``; a
+    function does what is timed ``per`` times, and a pair has ``passes`` of the other.
+    """
+
+    def hold(
+        budget: float,
+        function: Callable[[], Any],
+        per: int = 1,
+        passes: int = 1,
+        against: Callable[[int], None] = yardstick,
+    ) -> Any:
+        beside: list[float] = []
+
+        def measure() -> None:
+            start = processor_time()
+            against(passes)
+            beside.append(processor_time() - start)
+
+        benchmark._timer = processor_time
+        result = benchmark.pedantic(function, setup=measure, rounds=PAIRS, warmup_rounds=1)
+        if benchmark.enabled:
+            pairs = zip(benchmark.stats.stats.data, beside[-PAIRS:], strict=True)
+            ratios = sorted(time / per / (other / passes) for time, other in pairs)
+            middle, least = ratios[PAIRS // 2], ratios[0]
+            benchmark.extra_info |= {"ratio": middle, "least": least, "budget": budget}
+            words = f"{middle:8.4g} ({least:.4g} to {ratios[-1]:.4g}), budget {budget:g}"
+            request.config.stash.setdefault(RATIOS, []).append(f"{words}  {request.node.name}")
+            assert least <= budget, f"{words}: above it in each of {PAIRS} pairs"
+        return result
+
+    return hold
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Print every ratio with its budget."""
+    if ratios := config.stash.get(RATIOS, []):
+        terminalreporter.section("ratios to the yardstick: median (least to most of the pairs)")
+        terminalreporter.write_line("\n".join(ratios))
