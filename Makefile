@@ -6,7 +6,7 @@
 # make report  hold the model against measured runs and write validation/report.md
 # make readme  run the commands of the README and of the tutorials and write what they print; the answers of the service too
 # make keywords  write the options of a scenario into the keywords of Python's functions
-# make man     write the manual page again
+# make man     write the manual page again, and that of the format of quotes
 # make app     start the pages in a browser
 # make docs    build the documentation into build/docs; a warning, or a link to nothing, is an error
 # make screenshots   pictures of every page, wide and narrow, light and dark, in build/screenshots
@@ -73,6 +73,7 @@ keywords: $(VENV)/.dev
 
 man: $(VENV)/.dev
 	$(BIN)/python -m docs.site.man_page
+	$(BIN)/python -m docs.site.quote_format
 
 app: $(VENV)/.dev
 	$(BIN)/perfmodel app

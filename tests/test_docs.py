@@ -8,6 +8,7 @@ from __future__ import annotations
 import doctest
 import json
 import re
+import tomllib
 from importlib import import_module
 
 import pytest
@@ -18,6 +19,7 @@ from docs.site import (
     equation_pages,
     hardware_pages,
     python_pages,
+    quote_format,
     rst,
     schema_pages,
     usage,
@@ -33,7 +35,10 @@ from docs.site.written_pages import ELSEWHERE, FENCE, GENERATED, LINK, ROOT, rel
 from perfmodel.equations.interleaved_pipeline import interleaved_bubble_time
 from perfmodel.equations.ring_all_reduce import ring_all_reduce_time
 from perfmodel.prediction.result import Interval
+from perfmodel.quote.file import KINDS as QUANTITIES
+from perfmodel.quote.file import SYNONYMS, Claim, Quote, quote_of, scenario_of_claim
 from perfmodel.service.commands import COMMANDS
+from perfmodel.specs.provenance import Source
 from perfmodel.specs.store import KINDS, Catalogue
 from tests.doors import formulas
 
@@ -333,3 +338,21 @@ def test_links_to_nothing_and_files_from_elsewhere_are_problems(tmp_path):
         "b.html: loads https://example.org/x.js",
         "c.css: loads //example.org/p.png",
     ]
+
+
+def test_the_page_of_quotes_says_what_the_classes_that_read_them_do():
+    page = quote_format.page()
+    assert quote_format.PAGE.read_text("utf-8") == f"{page}\n", "make man"
+    every = (*Quote.model_fields, *Claim.model_fields, *Source.model_fields, *QUANTITIES, *SYNONYMS)
+    assert [name for name in every if f"| `{name}` |" not in page] == []
+
+
+def test_the_quote_and_the_figures_of_the_page_of_quotes_are_read():
+    quote = quote_of(tomllib.loads(quote_format.EXAMPLE))
+    first, _ = quote.claims
+    assert (first.number, first.token_count) == (35 * 86400, 1e12)
+    assert [scenario_of_claim(quote, claim).world_size for claim in quote.claims] == [512, 1024]
+    for name, (bare, with_unit) in quote_format.FIGURES.items():
+        per = {"per": "job"} if name == "flops" else {}
+        known, said = (Claim(quantity=name, value=figure, **per).number for figure in (bare, with_unit))
+        assert said == pytest.approx(known, rel=2e-3)

@@ -20,10 +20,9 @@ from perfmodel.errors import InputError
 from perfmodel.prediction import predict
 from perfmodel.prediction.bound import least_computation_time, least_iteration_time
 from perfmodel.quote import Claim, Quote, check_quote, example_names, read_quote
-from perfmodel.quote.file import GOES_WITH, KINDS, SYNONYMS, scenario_of_claim
+from perfmodel.quote.file import GOES_WITH, KINDS, scenario_of_claim
 from perfmodel.quote.limits import SUPERLINEAR, bus_bandwidth_limit
 from perfmodel.resolve import resolve
-from perfmodel.resources import folder
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 
@@ -446,14 +445,20 @@ def test_every_key_that_goes_with_a_quantity_is_a_key():
     assert {kind for kinds in GOES_WITH.values() for kind in kinds} <= KINDS.keys()
 
 
-def test_the_manual_names_every_key_and_quantity_and_its_example_runs(tmp_path, invoke):
-    manual = (folder("validation") / "quotes" / "README.md").read_text()
-    for name in (*Claim.model_fields, *Quote.model_fields, *KINDS, *SYNONYMS):
-        assert (
-            f"`{name}`" in manual or f"{name} =" in manual or f"[{name}]" in manual or f"[[{name}]]" in manual
-        )
-    example = re.search(r"```toml\n(.*?)```", manual, re.DOTALL)[1]
-    assert invoke("check-quote", write(tmp_path, example)).exit_code == 0
+@pytest.mark.parametrize("where", ["", "[[claims]]\nquantity = 'mfu'\nvalue = 0.4\n[claims.scenario]\n"])
+def test_tokens_in_the_scenario_are_sent_to_the_claim(tmp_path, invoke, where):
+    text = f"title = 't'\n[scenario]\n{where}tokens = '1T'\n"
+    text += "" if where else "[[claims]]\nquantity = 'days_to_train'\nvalue = 30\n"
+    done = invoke("check-quote", write(tmp_path, text))
+    assert done.exit_code == 2
+    assert "scenario: tokens is a key of a claim: write it under [[claims]], next to quantity" in done.stderr
+
+
+def test_the_example_of_the_help_runs(tmp_path, invoke):
+    lines = invoke("check-quote", "--help").stdout.splitlines()
+    start = next(index for index, line in enumerate(lines) if line.startswith("    title = "))
+    done = invoke("check-quote", write(tmp_path, "\n".join(lines[start : lines.index("", start)])))
+    assert done.exit_code == 0, done.stderr
 
 
 # --- the examples and the command

@@ -41,6 +41,15 @@ def command(
 ) -> None:
     """Can a quote's claims be true?  QUOTE is a TOML file, or an example's name.
 
+    \b
+    A file; docs/quote-format.md has every key and quantity:
+      title = "An offer of 512 H100"
+      scenario = { workload = "llama-3-70b", node = "dgx-h100", gpus = 512 }
+      [[claims]]
+      quantity = "days_to_train"
+      value = 35
+      tokens = "1T"
+
     Each claim is held against what physics allows (impossible), against the model's interval (optimistic,
     plausible, pessimistic; possible where it has none, oversized where the job does not fit its memory) and
     against the measured runs most like it (reached where one did what the model does not expect).  Tricks of

@@ -101,6 +101,8 @@ SYNONYMS = {
     "all_reduce_bandwidth": Synonym("bus_bandwidth"),
 }
 """Other names of quantities.  An all-reduce bandwidth of neither kind is read as bus bandwidth."""
+OF_CLAIMS = frozenset(("quantity", "value", "epochs", "samples", "tokens", "price", "recipe"))
+"""Keys of a claim that no scenario has, and that people write there."""
 BANDWIDTHS = ("bus_bandwidth", "algorithm_bandwidth")
 LENGTH = ("epochs", "samples", "tokens")
 """Keys that say how long a job trains."""
@@ -136,28 +138,31 @@ class Claim(Spec):
     """One figure of a quote."""
 
     quantity: Name
+    """What is claimed."""
     value: float | str
     """A number in SI, or with its unit: ``600GB/s``, ``5PFLOP/s``, ``1h``, ``90%``."""
     text: str = ""
     """The claim in short."""
     per: Per = "job"
-    """Of what a rate is."""
+    """Of what a rate is; by default of the job."""
     epochs: PositiveFloat | None = None
     """Passes over the data set until trained; or ``samples`` or ``tokens``."""
     samples: PositiveFloat | None = None
+    """Trained on in all."""
     tokens: float | str | None = None
-    """In all: a number, or ``1.4T``."""
+    """Trained on in all: a number, or ``1.4T``."""
     recipe: Literal[NAMES] | None = None  # type: ignore[valid-type]
     """Whose target is meant, where no length is given."""
     price: float | str | None = None
-    """US dollars for an hour of one node; by default the catalogue's, where it has one."""
+    """US dollars for an hour of one node; by default that of the catalogue, where it has one."""
     from_gpus: PositiveInt = 1
-    """What an efficiency or speed-up is measured against."""
+    """Accelerators that an efficiency or speed-up is measured against; by default 1."""
     collective: CollectiveName = "all-reduce"
+    """Whose bandwidth it is; by default an all-reduce's."""
     size: float | str | None = None
     """Buffer on one rank, e.g. ``1GB``; by default a large one."""
     format: str | None = None
-    """Number format whose peak is meant, e.g. ``fp8``; no workload is asked then."""
+    """Number format whose peak is meant, e.g. ``fp8``; the scenario's workload then has no say."""
     scenario: dict[str, Any] = fresh(dict)
     """Options that differ from those of the quote."""
     source: str | None = None
@@ -255,7 +260,10 @@ def scenario_of_claim(
     InputError : an unknown option, or a value that does not fit it
     """
     try:
-        scenario = Scenario(**laid_over(quote.scenario, claim.scenario))
+        given = laid_over(quote.scenario, claim.scenario)
+        if astray := sorted(given.keys() & OF_CLAIMS):
+            raise InputError(f"{astray[0]} is a key of a claim: write it under [[claims]], next to quantity")
+        scenario = Scenario(**given)
     except InputError as error:
         raise InputError(f"{where}: scenario: {error}") from None
     try:
