@@ -4,7 +4,8 @@
 # make test-floors   run them with the lowest versions that pyproject.toml declares, less those marked any_version
 # make bench   hold what answers take against their budgets: ratios within one run, which other work hardly changes
 # make report  hold the model against measured runs and write validation/report.md
-# make readme  run the commands of the README and of the tutorials and write what they print; the answers of the service too
+# make readme  run the commands of the README, of the tutorials and of docs/systems.toml, and write what they print; the
+#              answers of the service too
 # make keywords  write the options of a scenario into the keywords of Python's functions
 # make man     write the manual page again, and that of the format of quotes
 # make app     start the pages in a browser
@@ -66,6 +67,7 @@ report: $(VENV)/.dev
 
 readme: $(VENV)/.dev
 	$(BIN)/python -m tests.readme
+	$(BIN)/python -m docs.site.systems
 	$(BIN)/python -m tests.example_answers
 
 keywords: $(VENV)/.dev
