@@ -40,9 +40,7 @@ class Bodies:
                     await self._read(body)
                 refusal = _refusal_of_head(scope["headers"], self.settings.body_bytes, bool(body.size))
                 if refusal is None and nests_deeper(body.whole, self.settings.nesting):
-                    refusal = Refusal(
-                        400, f"brackets nest deeper than {self.settings.nesting}, or do not match"
-                    )
+                    refusal = Refusal(400, f"brackets nest deeper than {self.settings.nesting}")
             except Refusal as error:
                 refusal = error
             if refusal is not None:

@@ -109,11 +109,11 @@ def _details(error: InputError, message: str, table: Mapping[str, Any], request:
     if isinstance(cause, ValidationError):
         from perfmodel.specs.mistakes import mistakes
 
-        several = mistakes(cause)
+        several = mistakes(cause)[:MOST_MISTAKES]
         base = place_before(table, message)
         places = [place_in(table, each, base) for each in several]
         if all(place is not None for place in places):
-            for place, each in zip(places[:MOST_MISTAKES], several, strict=False):
+            for place, each in zip(places, several, strict=True):
                 yield _mistake(
                     table, _beginning(place or (), each.value, each.message), _nearest(each, words)
                 )
