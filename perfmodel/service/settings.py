@@ -76,7 +76,12 @@ class Settings:
     queue: int = setting(
         16, "Requests that may wait for the pool.", "429 with Retry-After", least=0, most=100_000
     )
-    connections: int = setting(1000, "Connections open at once, to each worker.", "503, and closed", most=1e6)
+    connections: int = setting(
+        1000,
+        "Connections open at once, to each worker; of one more, that which has been idle longest is closed.",
+        "503 where none is idle",
+        most=1e6,
+    )
     head_seconds: float = setting(
         10.0, "Time to send a request's head, or anything at all.", "closed", "s", least=0.01, most=3600
     )
