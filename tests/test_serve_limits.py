@@ -451,6 +451,7 @@ def test_origins_that_are_asked_for_may_call():
 def test_tokens(tmp_path, monkeypatch):
     file = tmp_path / "tokens"
     file.write_text("# of the day\nfirst-token-0123456789\nsecond-token-0123456789\n")
+    file.chmod(0o600)
     settings = Settings(token_file=str(file), host="127.0.0.1")
     log = StringIO()
     monkeypatch.setattr(logs, "_outputs", [log])
