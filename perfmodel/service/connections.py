@@ -39,7 +39,7 @@ class Heads:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request pass, or answer 431."""
         if scope["type"] == "http":
-            size = len(scope["raw_path"]) + len(scope["query_string"])
+            size = len(scope.get("raw_path") or scope["path"]) + len(scope["query_string"])
             if size + sum(len(name) + len(value) for name, value in scope["headers"]) > MOST_HEAD:
                 await Refusal(431, f"the head is longer than {MOST_HEAD:,} bytes", CLOSE).answer(send)
                 return
