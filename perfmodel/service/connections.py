@@ -94,7 +94,7 @@ class BoundedConnection(HttpToolsProtocol):
         self._in_time()
         self.others.waiting.pop(self, None)
         if self.cycle is not None and self.cycle.response_started and not self.cycle.response_complete:
-            self.cycle.scope[CUT_OFF] = True
+            self.cycle.scope["state"][CUT_OFF] = True
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:

@@ -18,7 +18,7 @@ _ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 ABANDONED = 499
 """The status, in log and counts, of a request whose client left, or was cut off, before it had its answer."""
 CUT_OFF = "perfmodel.cut_off"
-"""Key of a request's scope, set when its connection is lost before all of the answer was sent."""
+"""Key of the state of a scope, set when the connection is lost before all of the answer was sent."""
 PIECE = 65_536
 """Bytes of an answer that are sent at once, so that its client may take as long as it goes on reading."""
 
@@ -51,7 +51,7 @@ class Observed:
                 for start in range(0, last, PIECE):
                     await send({**message, "body": body[start : start + PIECE], "more_body": True})
                     await asyncio.sleep(0)  # others come first, and so does news that the client has left
-                    if CUT_OFF in scope:
+                    if CUT_OFF in scope.get("state", ()):
                         return
                 message = {**message, "body": body[last:]}
             await send(message)
@@ -62,7 +62,7 @@ class Observed:
             await self.app(scope, receive, send_with_id)
         finally:
             gauges["perfmodel_requests_in_flight"] -= 1
-            status = ABANDONED if CUT_OFF in scope else status
+            status = ABANDONED if CUT_OFF in scope.get("state", ()) else status
             self._count(scope, name.decode(), status, perf_counter() - start)
 
     def _count(self, scope: Scope, name: str, status: int, seconds: float) -> None:
