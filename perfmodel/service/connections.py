@@ -87,7 +87,8 @@ class BoundedConnection(HttpToolsProtocol):
                 transport.write(_FULL)
                 self._close("no room")
                 return
-        self._wait()
+        self.others.waiting[self] = None
+        self._within(self.settings.head_seconds, "slow head")
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget a connection."""
@@ -150,10 +151,6 @@ class BoundedConnection(HttpToolsProtocol):
     def timeout_keep_alive_handler(self) -> None:
         """Close an idle connection, with what its client has not read."""
         self.transport.abort()
-
-    def _wait(self) -> None:
-        self.others.waiting[self] = None
-        self._within(self.settings.head_seconds, "slow head")
 
     def _close(self, reason: str) -> None:
         """Close the connection when its client has read what was sent, but not later than that may take."""
