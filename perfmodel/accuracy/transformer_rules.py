@@ -202,6 +202,7 @@ def step_flops(model: Architecture, parameters: float, samples: float, length: i
     samples, length : of a step
     causal : whether the source counts half of all scores
     """
-    width = model.hidden / model.heads * (0.5 if causal else 1.0)
-    each = model_flops_per_token(parameters, model.layers, model.heads, width, length)
+    positions = length * (0.5 if causal else 1.0)
+    width = model.hidden / model.heads
+    each = model_flops_per_token(parameters, model.layers, model.heads, width, positions)
     return float(samples * length * each)

@@ -20,6 +20,7 @@ from perfmodel.step.terms import PART_OF_STEP
 from perfmodel.tables import Record, Table, aligned, flat
 from perfmodel.transformers.figures import again_over_model, ends, mfu_of, spread_of
 from perfmodel.transformers.flags import flags
+from perfmodel.transformers.flops import COMPUTED, NOMINAL
 from perfmodel.transformers.machine import fabric_on
 from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.search import RuledOut as Candidate
@@ -62,7 +63,9 @@ class LayoutRow:
     memory: dict[str, float]
     """``bytes`` and ``capacity`` of the fullest rank, and what fills it by name."""
     mfu: float
-    """By the model's FLOP."""
+    """By the model's FLOP that are computed."""
+    mfu_nominal: float
+    """By what publications count, masked scores and embeddings too."""
     hfu: float
     """With what is computed again."""
     tokens_per_second: float
@@ -358,7 +361,9 @@ def _row(
     time = sum(terms.values())
     rate = float(layout.global_batch_size) * length / time
     peak = fabric.accelerator.training_peak("amp" if precision == "fp16" else precision)[0]
-    mfu = float(mfu_of(model, layout, length, adapts, time, peak))
+    mfu, nominal = (
+        float(mfu_of(model, layout, length, adapts, time, peak, count)) for count in (COMPUTED, NOMINAL)
+    )
     return LayoutRow(
         layout.words(),
         time,
@@ -366,6 +371,7 @@ def _row(
         terms,
         {"bytes": sum(memory.values()), "capacity": fabric.accelerator.memory_capacity, **memory},
         mfu,
+        nominal,
         mfu * again,
         rate,
         (terms["bubble_time"] + terms["unequal_stages_time"]) / time,

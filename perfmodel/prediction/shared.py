@@ -62,7 +62,7 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
     rows = cache(partial(_rows, job, step, factor))
     step = Step(*(part * factor for part in step))
     come_to = figures(setting, time, baseline_time, exposed, layout.data_parallel)
-    more = figures_of(model, case, step, time, setting.peak_flops)
+    more = figures_of(model, case, step, time)
     memory = memory_needed(job, setting.accelerator.memory_capacity)
     spread = spread_of(model, start and start.weight)
     uncertain = Interval.model_construct(**ends(time, spread), wider_because=_wider(setting), clipped_at=None)
@@ -79,8 +79,6 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
         warnings.append(
             "scaling efficiency above 100 %: replicas share weight updates that one replica alone does whole"
         )
-    if more.mfu > 1:
-        warnings.append("MFU counts scores that a mask leaves out, which kernels do not compute")
     if not memory.fits:
         warnings.append(_does_not_fit(memory))
     link = setting.inter_link if setting.domains > 1 else setting.intra_link
@@ -94,7 +92,7 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
         scaling="weak" if setting.scaling == "weak" else "strong",
         baseline_time=baseline_time,
         communication_time=partial(_sent_time, rows),
-        **come_to | {"mfu": more.mfu},
+        **come_to,
         memory=memory,
         verdict=partial(_verdict, result),
         placement=partial(_placement, setting, layout),
@@ -103,7 +101,7 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
         scenario=partial(understood, setting),
         traffic=partial(_sent, rows),
         layout=layout.words,
-        hfu=more.hfu,
+        hfu=come_to["mfu"] * more.again,
         model_flops=more.model_flops,
         bubble_fraction=more.bubble_fraction,
         startup_time=partial(together, startup),

@@ -11,6 +11,7 @@ from perfmodel.prediction.bound import clipped_words
 from perfmodel.prediction.result import Prediction
 from perfmodel.step.memory import listed
 from perfmodel.step.terms import ANY_TERM, sent
+from perfmodel.transformers.flops import NOMINAL_WORDS
 from perfmodel.transformers.words import short
 from perfmodel.units import rate, show, shown_part, without_rounding
 
@@ -107,12 +108,7 @@ def figures(prediction: Prediction) -> list[tuple[str, str]]:
         report.append(("epoch", show(prediction.epoch_time, "s") + before))
     if prediction.startup_time is not None:
         report.append(("start-up", start_up_line(prediction.startup)))
-    counted = "" if prediction.layout is None else ", masked scores counted"
-    report.append(
-        ("utilisation (MFU)", f"{prediction.mfu:.1%} of the {prediction.scenario['precision']} peak{counted}")
-    )
-    if prediction.hfu is not None and prediction.hfu > prediction.mfu:
-        report.append(("", f"{prediction.hfu:.1%} with what is computed again (HFU)"))
+    report += utilisation_lines(prediction)
     if prediction.bubble_fraction:
         report.append(("pipeline", f"stages wait {prediction.bubble_fraction:.1%} of the iteration"))
     what = "batch" if prediction.layout is None else "a micro-batch of"
@@ -121,6 +117,18 @@ def figures(prediction: Prediction) -> list[tuple[str, str]]:
     if uses := listed(memory.rows):
         report.append(("", ", ".join(f"{label} {size / 2**30:.1f}" for label, size in uses[:MEMORY_ROWS])))
     return report
+
+
+def utilisation_lines(prediction: Prediction) -> list[tuple[str, str]]:
+    """Return utilisation as computed, by publications' count, and with what is computed again, by label."""
+    mfu, nominal, hfu = prediction.mfu, prediction.mfu_nominal, prediction.hfu
+    lines = [("utilisation (MFU)", f"{mfu:.1%} of the {prediction.scenario['precision']} peak")]
+    if nominal is not None and nominal != mfu:
+        words = "as most publications count" if prediction.tokens_per_second is None else NOMINAL_WORDS
+        lines.append(("", f"{nominal:.1%} {words} (nominal)"))
+    if hfu is not None and hfu > mfu:
+        lines.append(("", f"{hfu:.1%} with what is computed again (HFU)"))
+    return lines
 
 
 def start_up_line(parts: dict[str, float]) -> str:
