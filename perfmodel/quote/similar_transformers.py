@@ -167,12 +167,13 @@ def _distance(run: TransformerRun, claimed: Case, setting: Setting, catalogue: C
 
 
 def _flops_per_token(case: Case) -> float:
-    """The model's arithmetic of a token [FLOP]: weights that it passes, and scores."""
+    """The model's arithmetic of a token [FLOP], as it is computed: weights that it passes, and scores."""
     at = case.model
-    experts = (at.top_k + at.shared_experts) * at.expert_parameters
+    experts = at.hidden * at.experts + (at.top_k + at.shared_experts) * at.expert_parameters
     layer = at.attention_parameters + at.dense_share * at.dense_parameters + (1 - at.dense_share) * experts
-    weights = at.layers * layer + at.embedding_parameters
-    return float(model_flops_per_token(weights, at.layers, at.heads, at.head_size, case.sequence_length))
+    weights = at.layers * layer + at.predicted_share * at.embedding_parameters
+    width, positions = (at.head_size + at.value_size) / 2, at.attended * case.sequence_length / 2
+    return float(model_flops_per_token(weights, at.layers, at.heads, width, positions))
 
 
 def _stack(run: TransformerRun) -> str:
