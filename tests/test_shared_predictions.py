@@ -17,6 +17,7 @@ from perfmodel.cli import main
 from perfmodel.errors import InputError
 from perfmodel.explanations import explain
 from perfmodel.prediction import predict
+from perfmodel.quote import Claim, Quote, check_quote
 from perfmodel.resolve import resolve
 from perfmodel.sensitivity.elasticity import sensitivity
 from perfmodel.specs.layout import DEGREES
@@ -118,6 +119,27 @@ def test_a_network_of_another_kind_is_trained_in_copies():
 )
 def test_what_does_not_go_together_is_refused_with_what_would(options, message):
     refused(message, **LLAMA | {"gpus": 64} | options)
+
+
+EXPERTS = {"workload": "qwen3-30b-a3b", "node": "dgx-h100", "gpus": 8, "tensor_parallel": 8}
+
+
+def test_experts_are_not_dealt_out_over_tensor_parallel_ranks():
+    """Eight ranks that share each expert's products hold all 29 B weights of experts among them."""
+    words = "--expert-parallel 8 does not divide data x context parallelism, 1: .* --expert-parallel 1$"
+    refused(words, **EXPERTS, expert_parallel=8)
+    alone = predict(**EXPERTS).memory
+    assert alone.bytes / 2**30 == pytest.approx(60.4, abs=0.1)
+    assert predict(**EXPERTS | {"gpus": 64}, expert_parallel=8).layout["data_parallel"] == 8
+    refused("does not divide data x context parallelism, 2", **EXPERTS | {"gpus": 16}, expert_parallel=8)
+    swept = perfmodel.sweep(**EXPERTS, expert_parallel=[1, 8])
+    assert list(swept.table()["expert_parallel"]) == [1]
+    ((words, count),) = swept.refused.items()
+    assert "does not divide data x context parallelism, 1" in words
+    assert count == 1
+    claim = Claim(quantity="tokens_per_second", value=1e4)
+    with pytest.raises(InputError, match="does not divide data x context parallelism, 1"):
+        check_quote(Quote(title="t", scenario=EXPERTS | {"expert_parallel": 8}, claims=(claim,)))
 
 
 @settings(max_examples=300, deadline=None)

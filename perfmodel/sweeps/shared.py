@@ -112,7 +112,7 @@ def _layouts(at: dict[str, Any], setting: Setting) -> tuple[Layout, Any]:
     if setting.scenario.strategy == "fsdp":
         able = able & ((at["sharding"] < 0) | (at["sharding"] == ZERO_3))
     if model.experts:
-        able = able & (model.experts % expert == 0) & (data * context * tensor % expert == 0)
+        able = able & (model.experts % expert == 0) & (data * context % expert == 0)
     else:
         able = able & (expert == 1)
     base = setting.layout
