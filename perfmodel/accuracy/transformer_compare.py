@@ -144,7 +144,8 @@ def _by_shipped_fit(able: list[TransformerRun], data: Data) -> Judged:
     known = fitted()
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.log(step_of(data.jobs, known.parameters).iteration_time)
-    return Judged(logs, [dict(known.spreads)] * len(able), [False] * len(able))
+    each = [{kind: known.spread(kind, run.accelerator) for kind in known.spreads} for run in able]
+    return Judged(logs, each, [False] * len(able))
 
 
 def _out_of_sample(able: list[TransformerRun], data: Data) -> Judged:

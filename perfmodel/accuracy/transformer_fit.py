@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -124,7 +125,9 @@ def fit(data: Data) -> Array:
     return scores
 
 
-def left_out(data: Data, scores: Array, learned: Flags | None = None) -> Array:
+def left_out(
+    data: Data, scores: Array, learned: Flags | None = None, groups: NDArray[np.str_] | None = None
+) -> Array:
     """Return the logarithm of each run's time by a fit to the other sources [s].
 
     Each such fit is linear around the fit to all, which moves what is said of a source by 0.2 % at most.
@@ -134,12 +137,14 @@ def left_out(data: Data, scores: Array, learned: Flags | None = None) -> Array:
     data : measured runs
     scores : of the fit to all that is learned from, around which each of the others is linear
     learned : which runs are learned from, shape (runs,); all by default
+    groups : what each run is left out with, shape (runs,); its source by default
     """
+    groups = data.sources if groups is None else groups
     usable = np.ones(len(data.logs), dtype=bool) if learned is None else learned
     near, result, weight = tangent(scores, data.jobs), np.empty_like(data.logs), np.zeros_like(data.logs)
     weight[usable] = weights(data.rows(usable))
-    for source in np.unique(data.sources):
-        out = data.sources == source
+    for group in np.unique(groups):
+        out = groups == group
         seen = ~out & usable
         by_others = solved(near.rows(seen), data.rows(seen), weight[seen])
         result[out] = log_times(by_others, rows(data.jobs, out))
@@ -164,6 +169,24 @@ def spreads(data: Data, logs: Array, without: str | None = None) -> dict[str, fl
     return result
 
 
+def accelerator_spread(data: Data, logs: Array, accelerators: NDArray[np.str_]) -> float:
+    """Return by how much accelerators are missed that no fit has seen: the root mean square of their means.
+
+    Parameters
+    ----------
+    data : measured runs
+    logs : what each is predicted to take, its accelerator left out
+    accelerators : of each run; every source of one alike
+    """
+    misses = data.logs - logs
+
+    def mean(accelerator: str) -> float:
+        on = accelerators == accelerator
+        return float(np.mean([misses[on & (data.sources == each)].mean() for each in set(data.sources[on])]))
+
+    return math.hypot(*map(mean, set(accelerators.tolist()))) / math.sqrt(len(set(accelerators.tolist())))
+
+
 def covering(misses: Array, sources: NDArray[np.str_]) -> float:
     """Return the standard deviation of a normal law that covers 80 % of some misses, every source alike."""
     _, source, count = np.unique(sources, return_inverse=True, return_counts=True)
@@ -185,6 +208,8 @@ def refit() -> None:
     data = data_of(learned)
     scores = fit(data)
     logs, parameters = left_out(data, scores), named(scores)
+    accelerators = np.array([run.accelerator for run in learned])
+    unseen = left_out(data, scores, groups=accelerators)
     misses, anchors = data.logs - logs, anchors_of(learned)
     of_anchors = anchor_weights(pairs_of(learned, misses))
     held = np.array([each is not None for each in anchors])
@@ -196,6 +221,8 @@ def refit() -> None:
         "runs": len(data.logs),
         "sources": len(np.unique(data.sources)),
         "spreads": {kind: float(f"{of:.4g}") for kind, of in spreads(data, logs).items()},
+        "accelerator_spread": float(f"{accelerator_spread(data, unseen, accelerators):.4g}"),
+        "accelerators": sorted({run.accelerator for run in learned}),
         "anchored_spreads": {
             kind: float(f"{of:.4g}") for kind, of in spreads(data.rows(held), anchored).items()
         },

@@ -18,7 +18,7 @@ from perfmodel.specs.stack import DEFAULT_STACK, stack
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.terms import PART_OF_STEP
 from perfmodel.tables import Record, Table, aligned, flat
-from perfmodel.transformers.figures import again_over_model, ends, mfu_of, spread_of
+from perfmodel.transformers.figures import again_over_model, ends, mfu_of, spread_of, why_wider
 from perfmodel.transformers.flags import flags
 from perfmodel.transformers.flops import COMPUTED, NOMINAL
 from perfmodel.transformers.machine import fabric_on
@@ -146,6 +146,8 @@ class Layouts(Table):
     """Of every degree of tensor parallelism on every number of stages that a layout has."""
     question: Mapping[str, object] = field(default_factory=dict)
     """What was asked for, by the parameters of ``layouts``."""
+    wider_because: tuple[str, ...] = ()
+    """What makes the intervals of all layouts wider than usual."""
 
     def distinct(self) -> list[tuple[LayoutRow, int]]:
         """Return the rows that differ in time, each the one of least memory, with how many more take as long.
@@ -175,6 +177,7 @@ class Layouts(Table):
         }
         ruled_out = None if self.ruled_out is None else asdict(self.ruled_out)
         report["ruled_out"] = ruled_out
+        report["wider_because"] = self.wider_because
         report["grid"] = [vars(cell) for cell in self.grid]
         counts = {"fitting": self.fitting, "candidates": self.candidates, "rejected": self.rejected}
         return json.dumps(report | counts, allow_nan=False)
@@ -283,7 +286,8 @@ def layouts(
     asked = {"workload": workload, "gpus": gpus, "global_batch_size": global_batch_size, "node": node}
     asked |= {"accelerator": accelerator, "inter_link": inter_link, "nics": nics}
     asked |= {"sequence_length": length, "framework": framework, "precision": precision, "lora": lora}
-    return Layouts(network.name, machine, rows, *counts, capacity, ruled_out, _grid(result), asked)
+    wider = tuple(why_wider(model, fabric.accelerator.id))
+    return Layouts(network.name, machine, rows, *counts, capacity, ruled_out, _grid(result), asked, wider)
 
 
 def _grid(result: SearchResult) -> tuple[LayoutCell, ...]:
@@ -367,7 +371,7 @@ def _row(
     return LayoutRow(
         layout.words(),
         time,
-        ends(time, spread_of(model)),
+        ends(time, spread_of(model, fabric.accelerator.id)),
         terms,
         {"bytes": sum(memory.values()), "capacity": fabric.accelerator.memory_capacity, **memory},
         mfu,

@@ -104,6 +104,8 @@ def _show(answer: Layouts, top: int) -> None:
     best = answer.rows[0]
     low, high = (show(best.interval[end], "s") for end in ("low_80", "high_80"))
     out.print(Text(f"the first: {low} to {high} with 80 % confidence"))
+    for reason in answer.wider_because:
+        out.print(Text(f"wider because {reason}"))
     for caveat in best.caveats:
         out.print(Text(f"note: of the first, {caveat}"))
     out.print(Text("micro: samples of a pass x passes of a step; exposed: share of waiting for messages"))

@@ -28,7 +28,7 @@ from perfmodel.transformers.evaluate import (
     network_of,
     one_replica,
 )
-from perfmodel.transformers.figures import ends, figures_of, spread_of
+from perfmodel.transformers.figures import ends, figures_of, spread_of, why_wider
 from perfmodel.transformers.job import Job, job_of
 from perfmodel.transformers.layer import layer_of, rates_of
 from perfmodel.transformers.memory import ROOM, memory_of, memory_of_ends
@@ -64,8 +64,10 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
     come_to = figures(setting, time, baseline_time, exposed, layout.data_parallel)
     more = figures_of(model, case, step, time)
     memory = memory_needed(job, setting.accelerator.memory_capacity)
-    spread = spread_of(model, start and start.weight)
-    uncertain = Interval.model_construct(**ends(time, spread), wider_because=_wider(setting), clipped_at=None)
+    known = model, setting.accelerator.id, start and start.weight
+    uncertain = Interval.model_construct(
+        **ends(time, spread_of(*known)), wider_because=why_wider(*known), clipped_at=None
+    )
     warnings = list(setting.warnings)
     least_time = least_iteration_time(setting)
     if setting.measured is not None and start is not None:
@@ -227,13 +229,6 @@ def _anchored(run: Setting, start: MeasuredRun, time: float, least_time: float) 
             "check the unit and the batch of what was measured"
         )
     return remarks
-
-
-def _wider(setting: Setting) -> list[str]:
-    model, _ = network_of(setting.workload)
-    if model.experts:
-        return ["few runs of mixtures of experts were measured"]
-    return []
 
 
 def _verdict(result: Outcome) -> str:

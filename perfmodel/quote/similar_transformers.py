@@ -18,6 +18,7 @@ from perfmodel.resolve import Setting
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.profiled import NORMAL_80
 from perfmodel.transformers.evaluate import case_of_setting
+from perfmodel.transformers.figures import spread_of
 from perfmodel.transformers.job import Case
 from perfmodel.transformers.job import job_of as whole_job
 from perfmodel.transformers.parameters import fitted
@@ -143,8 +144,8 @@ def _similar(run: TransformerRun, claimed: Case, job: Job, framework: str | None
         precision=PRECISIONS.get(run.precision, run.precision),
     )
     time = float(step_of(whole_job(case), fitted().parameters).iteration_time)
-    kind = "experts" if case.model.experts else "dense, stated layout"
-    return SimilarTransformer(run, _rate(run, case), time, NORMAL_80 * fitted().spreads[kind], measured)
+    half_width = NORMAL_80 * spread_of(case.model, run.accelerator)
+    return SimilarTransformer(run, _rate(run, case), time, half_width, measured)
 
 
 def _distance(run: TransformerRun, claimed: Case, setting: Setting, catalogue: Catalogue) -> float | None:

@@ -315,7 +315,9 @@ def answers(
     report: dict[str, Any] = {"iteration_time": time, **terms}
     report |= figures(block, time, baseline, traffic, layout.data_parallel)
     report |= cut_ends(
-        ends(time, spread_of(model, start and start.weight)), time, least_computation_time(block)
+        ends(time, spread_of(model, setting.accelerator.id, start and start.weight)),
+        time,
+        least_computation_time(block),
     )
     fast = [bulk_bandwidth(link, constants) for link in (setting.inter_link, setting.intra_link)]
     over = np.where(block.domains > 1, *fast)

@@ -111,6 +111,19 @@ class Fitted(NamedTuple):
     """The same of a prediction that starts from the nearest other run."""
     anchor_weights: Mapping[str, float]
     """Of the logarithm of measured over predicted time of another run: its share by kind, and its reach."""
+    accelerator_spread: float
+    """Standard deviation among accelerators of their runs' mean ln(measured / predicted), each accelerator
+    left out of the fit."""
+    accelerators: frozenset[str]
+    """Those whose runs were learned from."""
+
+    def spread(self, kind: str, accelerator: str) -> float:
+        """Return the spread of a class on an accelerator, which is more where no run of it was learned from.
+
+        Both deviations are added, not their squares: software is tuned for the accelerators that somebody
+        measured, so what they differ by is the least that another does.
+        """
+        return self.spreads[kind] + (accelerator not in self.accelerators) * self.accelerator_spread
 
 
 @cache
@@ -118,4 +131,11 @@ def fitted() -> Fitted:
     """The fit that comes with the package, read once."""
     table: Mapping[str, Any] = json.loads(RESULT.read_text("utf-8"))
     parameters = {name: table["parameters"][name] for name in PARAMETERS}
-    return Fitted(parameters, table["spreads"], table["anchored_spreads"], table["anchor_weights"])
+    return Fitted(
+        parameters,
+        table["spreads"],
+        table["anchored_spreads"],
+        table["anchor_weights"],
+        table["accelerator_spread"],
+        frozenset(table["accelerators"]),
+    )
