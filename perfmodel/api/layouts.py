@@ -146,6 +146,8 @@ class Layouts(Table):
     """Of every degree of tensor parallelism on every number of stages that a layout has."""
     question: Mapping[str, object] = field(default_factory=dict)
     """What was asked for, by the parameters of ``layouts``."""
+    notes: tuple[str, ...] = ()
+    """What to know of the network."""
     wider_because: tuple[str, ...] = ()
     """What makes the intervals of all layouts wider than usual."""
 
@@ -177,7 +179,7 @@ class Layouts(Table):
         }
         ruled_out = None if self.ruled_out is None else asdict(self.ruled_out)
         report["ruled_out"] = ruled_out
-        report["wider_because"] = self.wider_because
+        report |= {"notes": self.notes, "wider_because": self.wider_because}
         report["grid"] = [vars(cell) for cell in self.grid]
         counts = {"fitting": self.fitting, "candidates": self.candidates, "rejected": self.rejected}
         return json.dumps(report | counts, allow_nan=False)
@@ -286,8 +288,8 @@ def layouts(
     asked = {"workload": workload, "gpus": gpus, "global_batch_size": global_batch_size, "node": node}
     asked |= {"accelerator": accelerator, "inter_link": inter_link, "nics": nics}
     asked |= {"sequence_length": length, "framework": framework, "precision": precision, "lora": lora}
-    wider = tuple(why_wider(model, fabric.accelerator.id))
-    return Layouts(network.name, machine, rows, *counts, capacity, ruled_out, _grid(result), asked, wider)
+    said = tuple(network.notes), tuple(why_wider(model, fabric.accelerator.id))
+    return Layouts(network.name, machine, rows, *counts, capacity, ruled_out, _grid(result), asked, *said)
 
 
 def _grid(result: SearchResult) -> tuple[LayoutCell, ...]:

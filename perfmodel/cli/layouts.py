@@ -106,6 +106,8 @@ def _show(answer: Layouts, top: int) -> None:
     out.print(Text(f"the first: {low} to {high} with 80 % confidence"))
     for reason in answer.wider_because:
         out.print(Text(f"wider because {reason}"))
+    for note in answer.notes:
+        out.print(Text(f"note: {note}"))
     for caveat in best.caveats:
         out.print(Text(f"note: of the first, {caveat}"))
     out.print(Text("micro: samples of a pass x passes of a step; exposed: share of waiting for messages"))

@@ -185,7 +185,7 @@ def of_rate(claim: Claim, scenario: Scenario, setting: Setting, catalogue: Catal
     if length.is_fewer:
         because.append(f"no published recipe trains on fewer than {length.fewest / 1e6:.3g} M samples")
     near, likely = _of_layout(setting, measure, prediction, catalogue)
-    notes = [*_alone(setting), *_unequal(setting)]
+    notes = [*setting.workload.notes, *_alone(setting), *_unequal(setting)]
     if setting.layout is None:
         near, likely = _of_copies(setting, measure, prediction, catalogue)
         if near:

@@ -40,6 +40,7 @@ def page_of_layouts(answer: Layouts, command: str | None, catalogue: Catalogue, 
         Listing("The first starts with", ("option",), [[flag] for flag in best.flags]),
     ]
     notes = [
+        *answer.notes,
         *(f"intervals are wider because {reason}" for reason in answer.wider_because),
         *(f"of the first, {caveat}" for caveat in best.caveats),
         f"{answer.fitting:,} of {answer.candidates:,} layouts fit into {ROOM * capacity:.1f} of "

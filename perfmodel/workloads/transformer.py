@@ -47,6 +47,7 @@ def build(name: str, sequence_length: int | None = None) -> Workload:
         default_optimizer="adam",
         padded=known.padded,
         architecture=known.architecture,
+        without=known.without,
     )
 
 
