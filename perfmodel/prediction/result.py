@@ -249,6 +249,9 @@ class Prediction(_Result):
             f"  speed-up {self.speedup:.2f}, {self.scaling} scaling efficiency {self.scaling_efficiency:.1%}",
             f"  {self.verdict}>",
         ]
+        if not self.memory.fits:
+            need, have = (size / 2**30 for size in (self.memory.bytes, self.memory.capacity))
+            lines[1:3] = [f"  DOES NOT FIT: {need:.1f} of {have:.1f} GiB; iteration {_times(self)} if it did"]
         return "\n".join(lines)
 
     __str__ = __repr__

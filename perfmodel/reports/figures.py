@@ -25,8 +25,16 @@ MEMORY_ROWS = 3
 
 
 def overflow(prediction: Prediction) -> str | None:
-    """Return that a job does not fit its memory, for the first lines; None where it fits."""
+    """Return that a job does not fit its memory; None where it fits."""
     return None if prediction.memory.fits else f"DOES NOT FIT: {_held(prediction)}"
+
+
+def unfit(prediction: Prediction) -> str | None:
+    """Return the same for the first line, with the largest batch that does; None where it fits."""
+    line, largest = overflow(prediction), prediction.memory.largest_local_batch_size
+    what = "batch" if prediction.layout is None else "micro-batch"
+    most = f"the largest {what} that does is {largest}" if largest else f"not even a {what} of 1 does"
+    return line and f"{line}; {most}"
 
 
 def _held(prediction: Prediction) -> str:
@@ -81,8 +89,12 @@ def target_lines(reached: dict[str, Any] | None) -> list[tuple[str, str]]:
 
 
 def figures(prediction: Prediction) -> list[tuple[str, str]]:
-    """Return label and value of everything else in a prediction."""
-    memory = prediction.memory
+    """Return label and value of everything else in a prediction; what does not fit has no throughput."""
+    return [*(_reached(prediction) if prediction.memory.fits else []), *memory_lines(prediction)]
+
+
+def _reached(prediction: Prediction) -> list[tuple[str, str]]:
+    """What a job that runs comes to: throughput, scaling, utilisation."""
     unit = f"{prediction.sample}s"
     report = [("throughput", f"{rate(prediction.samples_per_second)} {unit}/s")]
     report += update_lines(prediction)
@@ -111,9 +123,15 @@ def figures(prediction: Prediction) -> list[tuple[str, str]]:
     report += utilisation_lines(prediction)
     if prediction.bubble_fraction:
         report.append(("pipeline", f"stages wait {prediction.bubble_fraction:.1%} of the iteration"))
+    return report
+
+
+def memory_lines(prediction: Prediction) -> list[tuple[str, str]]:
+    """Return what a job takes of the memory, and what fills it, by label."""
+    memory = prediction.memory
     what = "batch" if prediction.layout is None else "a micro-batch of"
     fits = f"fits up to {what} {memory.largest_local_batch_size}" if memory.fits else "DOES NOT FIT"
-    report.append(("memory", f"{_held(prediction)}; {fits}"))
+    report = [("memory", f"{_held(prediction)}; {fits}")]
     if uses := listed(memory.rows):
         report.append(("", ", ".join(f"{label} {size / 2**30:.1f}" for label, size in uses[:MEMORY_ROWS])))
     return report
