@@ -13,7 +13,7 @@ from perfmodel.step.memory import listed
 from perfmodel.step.terms import ANY_TERM, sent
 from perfmodel.transformers.flops import NOMINAL_WORDS
 from perfmodel.transformers.words import short
-from perfmodel.units import rate, show, shown_part, without_rounding
+from perfmodel.units import many, rate, show, shown_part, without_rounding
 
 if TYPE_CHECKING:
     from perfmodel.api.layouts import RuledOut
@@ -204,6 +204,8 @@ def cost_rows(money: Mapping[str, Any]) -> list[dict[str, str]]:
 def _run(span: Mapping[str, Any]) -> str:
     if span["epochs"] is not None:
         return f"run of {span['epochs']:g} epochs"
+    if span.get("tokens") is not None:
+        return f"run of {many(span['tokens'])} tokens"
     return f"run of {span['samples']:.6g} samples"
 
 
