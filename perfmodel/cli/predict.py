@@ -11,10 +11,11 @@ import click
 
 from perfmodel.cli.economics_options import economics_options, take_economics
 from perfmodel.cli.export import csv_text, export_options, take_form
-from perfmodel.cli.options import catalogue_from, scenario_from, scenario_options
+from perfmodel.cli.options import catalogue_from, option_of, scenario_from, scenario_options
 from perfmodel.cli.report import report_file, report_option, typed_command
-from perfmodel.cli.types import Number, Quantity, Word
-from perfmodel.specs.conditions import MOST_TOKENS
+from perfmodel.cli.types import Number, Word
+from perfmodel.specs.conditions import Conditions
+from perfmodel.specs.options import declared
 
 if TYPE_CHECKING:
     from perfmodel.prediction import Prediction
@@ -32,9 +33,8 @@ if TYPE_CHECKING:
     help="How training to it goes; perfmodel workloads recipes lists them.  [default: what goes with "
     "--framework; without one stock, for BERT mlperf]",
 )
-@click.option(
-    "--tokens",
-    type=Quantity("count of tokens", MOST_TOKENS),
+@option_of(
+    declared(Conditions)["tokens"],
     help="Of --recipe tokens, or of the run whose --cost to tell, e.g. 15T.  [default: of a recipe as "
     "published, or 20 for each parameter]",
 )
@@ -81,8 +81,6 @@ def command(
     scenario = scenario_from(options)
     conditions = None
     if asked is not None:
-        from perfmodel.specs.conditions import Conditions
-
         conditions = Conditions(**asked)
     if timeline is not None:
         from perfmodel.writing import check_writable
@@ -103,7 +101,6 @@ def command(
     if page is not None:
         from perfmodel.reports.page import write_page
         from perfmodel.reports.predicted import page_of_prediction
-        from perfmodel.specs.conditions import Conditions
 
         priced = conditions or Conditions()
         write_page(page, page_of_prediction(prediction, typed_command(), catalogue, priced, reached, money))
