@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from perfmodel.accuracy.held_out import learned_bytes
 from perfmodel.accuracy.runs import TRUSTED
 from perfmodel.accuracy.transformer_rows import TransformerRun, shipped_transformer_runs
 from perfmodel.least_squares import least_squares
-from perfmodel.resources import folder
 from perfmodel.step.profiled import NORMAL_80
 from perfmodel.transformers.job import Job, jobs_of, rows
 from perfmodel.transformers.parameters import PARAMETERS, RESULT, named
@@ -214,10 +214,9 @@ def refit() -> None:
     of_anchors = anchor_weights(pairs_of(learned, misses))
     held = np.array([each is not None for each in anchors])
     anchored = anchored_logs(anchors, logs, misses, of_anchors)[held]
-    file = (folder("validation") / "measured" / "transformer_runs.csv").read_bytes()
     table: dict[str, Any] = {
         "made_by": "python -m perfmodel.accuracy.transformer_fit",
-        "sha256": hashlib.sha256(file).hexdigest(),
+        "sha256": hashlib.sha256(learned_bytes("transformer_runs.csv")).hexdigest(),
         "runs": len(data.logs),
         "sources": len(np.unique(data.sources)),
         "spreads": {kind: float(f"{of:.4g}") for kind, of in spreads(data, logs).items()},

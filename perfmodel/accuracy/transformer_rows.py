@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from perfmodel.accuracy import transformer_rules as rules
+from perfmodel.accuracy.held_out import learned_part
 from perfmodel.accuracy.runs import NOT_STATED, UNSTATED_TRUST
 from perfmodel.accuracy.scenarios import Refused, named
 from perfmodel.accuracy.transformer_cells import Cells
 from perfmodel.accuracy.transformer_networks import architecture_of, measured_time, usual_length
 from perfmodel.errors import InputError
 from perfmodel.reading import read_table
-from perfmodel.resources import folder
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.architecture import Architecture
 from perfmodel.specs.layout import RECOMPUTE, SHARDING, Layout
@@ -114,15 +114,20 @@ def read_transformer_runs(
     path: Path,
     catalogue: Catalogue,
     reading: Reading = Reading(),  # noqa: B008
+    before: str | None = None,
 ) -> list[TransformerRun]:
     """Return the measured runs of a CSV file; what cannot be predicted stays in, with the reason.
+
+    Parameters
+    ----------
+    before : run to stop at; None, the file is read to its end
 
     Raises
     ------
     InputError : a file that cannot be read, a missing column, a cell that does not fit it
     """
     try:
-        with read_table(path) as file:
+        with read_table(path, before=before) as file:
             reader = csv.DictReader(file, restval="")
             missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
             if missing:
@@ -134,12 +139,9 @@ def read_transformer_runs(
 
 @cache
 def shipped_transformer_runs(reading: Reading = Reading()) -> tuple[TransformerRun, ...]:  # noqa: B008
-    """The published runs that come with the package, read once."""
-    return tuple(read_transformer_runs(_measured("transformer_runs.csv"), Catalogue.built_in(), reading))
-
-
-def _measured(name: str) -> Path:
-    return folder("validation") / "measured" / name
+    """The published runs that come with the package and are not held out, read once."""
+    path, before = learned_part("transformer_runs.csv")
+    return tuple(read_transformer_runs(path, Catalogue.built_in(), reading, before))
 
 
 def _run(cells: dict[str, str], where: str, catalogue: Catalogue, reading: Reading) -> TransformerRun:
