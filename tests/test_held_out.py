@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from perfmodel.accuracy import compare
 from perfmodel.accuracy.collective_rows import read_measurements, shipped_measurements
 from perfmodel.accuracy.held_out import learned_bytes, learned_part
 from perfmodel.accuracy.mlperf_rows import read_submissions, shipped_submissions
@@ -89,3 +90,9 @@ def test_the_ledger_is_of_rows_held_out() -> None:
 def test_the_ledger_begins_as_published() -> None:
     published = (SHARED / "ledger-2026-11-23.csv").read_bytes()
     assert (VALIDATION / "ledger.csv").read_bytes().startswith(published)
+
+
+def test_accelerators_that_no_spec_describes_are_refused_by_name() -> None:
+    runs = read_runs(MEASURED / "training_runs.csv")
+    row = next(row for row in compare(runs) if row.run.accelerator == "ascend-910-32gb")
+    assert row.reason == "unknown accelerator: ascend-910-32gb"
