@@ -14,6 +14,7 @@ from perfmodel.accuracy.collective_rows import read_measurements, shipped_measur
 from perfmodel.accuracy.held_out import learned_bytes, learned_part
 from perfmodel.accuracy.mlperf_rows import read_submissions, shipped_submissions
 from perfmodel.accuracy.runs import read_runs, shipped_runs
+from perfmodel.accuracy.summary import by_reason
 from perfmodel.accuracy.transformer_rows import read_transformer_runs, shipped_transformer_runs
 from perfmodel.calibration import COLLECTIVE_FIT, FITTED
 from perfmodel.resources import folder
@@ -96,3 +97,15 @@ def test_accelerators_that_no_spec_describes_are_refused_by_name() -> None:
     runs = read_runs(MEASURED / "training_runs.csv")
     row = next(row for row in compare(runs) if row.run.accelerator == "ascend-910-32gb")
     assert row.reason == "unknown accelerator: ascend-910-32gb"
+
+
+def test_rows_that_nobody_can_read_are_refused_with_their_reason() -> None:
+    every = read_transformer_runs(MEASURED / "transformer_runs.csv", Catalogue.built_in())
+    refused = [run.reason for run in every[len(shipped_transformer_runs()) :]]
+    assert by_reason(refused) == {
+        "unknown accelerator": 62,
+        "experts not described": 37,
+        "no precision": 17,
+        "cut network, its dense layers not stated": 6,
+    }
+    assert refused.count("unknown accelerator: ascend-910b-64gb") == 62

@@ -343,6 +343,12 @@ def _show_transformers(answer: Validation[Any], by: tuple[str, ...], out_of_samp
         sources, rows, median = (_percent(every[name]) for name in names)
         out.print(Text("vtrain-single is read as selective recomputation, though its rows say full;"))
         out.print(Text(f"as stated: mean of sources {sources}, mean of rows {rows}, median of rows {median}"))
+    for stack, names in result["read_as_nearest"].items():
+        called = ", ".join(f"{name}: {count} rows" for name, count in names.items())
+        out.print(Text(f"not described, read as its nearest, {stack}, with wider intervals: {called}"))
+    if result["without_batch"]:
+        words = "rows state neither batch nor step time: rates are compared, at the usual batch"
+        out.print(Text(f"{result['without_batch']} {words}"))
     _show_refused(answer.reasons, out)
 
 

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from perfmodel.accuracy.ratio_pairs import job_shared_out
 from perfmodel.accuracy.runs import TRUSTED
-from perfmodel.accuracy.transformer_rows import PRECISIONS, STACK_OF, TransformerRun, shipped_transformer_runs
+from perfmodel.accuracy.transformer_rows import PRECISIONS, TransformerRun, shipped_transformer_runs
+from perfmodel.accuracy.transformer_software import software_named
 from perfmodel.equations.transformer import model_flops_per_token
 from perfmodel.prediction.ratio import Job, job_of
 from perfmodel.prediction.result import Prediction
@@ -178,8 +179,8 @@ def _flops_per_token(case: Case) -> float:
 
 
 def _stack(run: TransformerRun) -> str:
-    name = run.framework.lower()
-    return next((stack for part, stack in STACK_OF.items() if part in name), name)
+    software = software_named(run.framework)
+    return software.stack if software else run.framework.lower()
 
 
 @cache
