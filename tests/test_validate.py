@@ -864,6 +864,52 @@ def test_own_runs_are_judged_beside_the_shipped_ones(tmp_path: Path, monkeypatch
     assert asked == [read_runs(data)] * 2
 
 
+FEW = """run_id,source,workload,accelerator,gpus,local_batch_size,overlap,iteration_time,trust
+a,us,resnet50,v100-sxm2-16gb,1,64,,0.13,A
+b,us,resnet50,v100-sxm2-16gb,8,64,bucketed,135ms,A
+c,them,vgg16,v100-sxm2-16gb,16,64,,0.4,B
+"""
+
+
+def test_the_file_that_calibrate_learns_from_is_judged(tmp_path: Path) -> None:
+    """Columns are options of a scenario: predicted as `predict` does, anchored and in a report too."""
+    data = tmp_path / "mine.csv"
+    data.write_text(FEW)
+    rows = json.loads(cli("--data", data, "--json").stdout)["rows"]
+    assert [(row["run_id"], row["source"]) for row in rows] == [("a", "us"), ("b", "us"), ("c", "them")]
+    assert [row["measured_iteration_time"] for row in rows] == [0.13, 0.135, 0.4]
+    job = {"workload": "resnet50", "accelerator": "v100-sxm2-16gb", "local_batch_size": 64}
+    said = predict(Scenario(**job, world_size=8, overlap="bucketed"))
+    assert rows[1]["predicted_iteration_time"] == pytest.approx(said.iteration_time)
+    assert said.interval is not None
+    assert rows[1]["low_80"] == pytest.approx(said.interval.low_80)
+    anchored = json.loads(cli("--data", data, "--mode", "anchored", "--json").stdout)["rows"]
+    assert [row["anchor"] for row in anchored] == [None, "unique", None]
+    assert cli("--data", data, "--report", tmp_path / "report.md").exit_code == 0
+    learned = tmp_path / "learned.json"
+    refit = CliRunner().invoke(main, ["calibrate", "--refit", "--data", str(data), "--output", str(learned)])
+    assert refit.exit_code == 0
+    assert json.loads(learned.read_text())["runs"]["all"] == 3
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "wanted"),
+    [
+        ("overlap", "colour", "line 1: unknown column 'colour'"),
+        (",A\nb", ",E\nb", "line 2: column trust: 'E'; expected one of A, B, C, D"),
+        ("vgg16", "vgg99", "line 4: unknown workload 'vgg99'"),
+    ],
+)
+def test_a_line_of_few_columns_that_cannot_be_is_named(
+    tmp_path: Path, old: str, new: str, wanted: str
+) -> None:
+    data = tmp_path / "mine.csv"
+    data.write_text(FEW.replace(old, new))
+    refused = cli("--data", data)
+    assert refused.exit_code == 2
+    assert wanted in refused.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "wanted"),
     [

@@ -20,6 +20,7 @@ from perfmodel.specs.scenario import (
     Input,
     Overlap,
     PrecisionOfCopies,
+    Scenario,
     StrategyOfCopies,
 )
 
@@ -71,6 +72,8 @@ class Run(NamedTuple):
     year: int | None = None
     """Of the measurement, and so of its software."""
     note: str = ""
+    scenario: Scenario | None = None
+    """What a user's own table says of it; None, it follows from the other fields."""
 
 
 def _whole(largest: int) -> Callable[[str], int]:

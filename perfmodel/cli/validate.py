@@ -30,7 +30,12 @@ GROUPS_OF = {
 
 
 @click.command("validate")
-@click.option("--data", metavar="FILE", help="CSV of measured runs.  [default: those that come along]")
+@click.option(
+    "--data",
+    metavar="FILE",
+    help="CSV of measured runs; of training also a file that calibrate --data reads.  "
+    "[default: those that come along]",
+)
 @click.option(
     "--kind",
     type=click.Choice(["training", "transformers", "collectives", "mlperf", "claims"]),
@@ -145,12 +150,14 @@ def _write_report(
     path: Path, data: str | None, catalogue: Catalogue | None, ablation: bool, plots: bool, jobs: int
 ) -> dict[str, list[Row]]:
     """Write the report and what goes beside it; return the rows of each mode."""
-    from perfmodel.accuracy import compare, read_runs, shipped_runs
+    from perfmodel.accuracy import compare, shipped_runs
     from perfmodel.accuracy.out_of_sample_file import NAME, write_rows
     from perfmodel.accuracy.report import write_report
     from perfmodel.fitting.out_of_sample import beside_shipped, shipped
+    from perfmodel.fitting.own_table import read_measured_runs
+    from perfmodel.specs.store import Catalogue as Store
 
-    runs = shipped_runs() if data is None else read_runs(data)
+    runs = shipped_runs() if data is None else read_measured_runs(data, Store.of(catalogue))
     learned = shipped(jobs) if data is None and catalogue is None else beside_shipped(runs, catalogue, jobs)
     specs_rows = compare(runs, "specs", catalogue, learned.of)
     anchored = compare(runs, "anchored", catalogue, learned.of)
