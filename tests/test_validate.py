@@ -758,7 +758,7 @@ def test_the_shipped_rows_give_the_report_its_first_table() -> None:
     for line in lines:
         bar = " / ".join(map(percent, line.bar)) if line.bar else "-"
         errors_told = (
-            (line.mean, line.mean_over_sources, line.median),
+            (line.mean_over_sources, line.mean, line.median),
             (line.naive_mean, line.naive_median),
             line.covered,
         )

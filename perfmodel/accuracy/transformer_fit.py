@@ -99,14 +99,14 @@ def weights(data: Data) -> Array:
     return np.asarray(each * np.where(data.kinds == "experts", EXPERTS_WEIGHT, 1.0))
 
 
-def solved(near: Tangent, data: Data, weight: Array) -> Array:
-    """Return the standard scores nearest to measured times by a linearised model, drawn towards 0."""
-    zero, one = np.zeros(len(PARAMETERS)), np.ones(len(PARAMETERS))
+def solved(near: Tangent, data: Data, weight: Array, drawn_to: Array) -> Array:
+    """Return the standard scores nearest to measured times by a linearised model, drawn towards others."""
+    one = np.ones(len(PARAMETERS))
     return least_squares(
         lambda scores: (near.logs + near.slopes @ (scores - near.at), near.slopes),
         data.logs,
         weight,
-        zero,
+        drawn_to,
         one,
         noise=NOISE,
         robust=NOISE,
@@ -117,16 +117,29 @@ def solved(near: Tangent, data: Data, weight: Array) -> Array:
     )
 
 
-def fit(data: Data) -> Array:
-    """Return the standard scores of the parameters nearest to the measured times."""
-    scores, weight = np.zeros(len(PARAMETERS)), weights(data)
+PRIORS: Array = np.zeros(len(PARAMETERS))
+"""Standard scores of the means of all priors."""
+
+
+def fit(data: Data, drawn_to: Array = PRIORS) -> Array:
+    """Return the standard scores of the parameters nearest to the measured times.
+
+    Parameters
+    ----------
+    drawn_to : standard scores that they are drawn towards, shape (parameters,)
+    """
+    scores, weight = drawn_to, weights(data)
     for _ in range(ROUNDS):
-        scores = solved(tangent(scores, data.jobs), data, weight)
+        scores = solved(tangent(scores, data.jobs), data, weight, drawn_to)
     return scores
 
 
 def left_out(
-    data: Data, scores: Array, learned: Flags | None = None, groups: NDArray[np.str_] | None = None
+    data: Data,
+    scores: Array,
+    learned: Flags | None = None,
+    groups: NDArray[np.str_] | None = None,
+    drawn_to: Array = PRIORS,
 ) -> Array:
     """Return the logarithm of each run's time by a fit to the other sources [s].
 
@@ -138,6 +151,7 @@ def left_out(
     scores : of the fit to all that is learned from, around which each of the others is linear
     learned : which runs are learned from, shape (runs,); all by default
     groups : what each run is left out with, shape (runs,); its source by default
+    drawn_to : as of ``fit``
     """
     groups = data.sources if groups is None else groups
     usable = np.ones(len(data.logs), dtype=bool) if learned is None else learned
@@ -146,7 +160,7 @@ def left_out(
     for group in np.unique(groups):
         out = groups == group
         seen = ~out & usable
-        by_others = solved(near.rows(seen), data.rows(seen), weight[seen])
+        by_others = solved(near.rows(seen), data.rows(seen), weight[seen], drawn_to)
         result[out] = log_times(by_others, rows(data.jobs, out))
     return result
 

@@ -331,12 +331,12 @@ def _show_transformers(answer: Validation[Any], by: tuple[str, ...], out_of_samp
     for name, groups in (("", whole), *((name, result["by"][name]) for name in by)):
         shown = table(name, "n", "mean", "median", "bias", "<20%", "80 %", "naive")
         shown.padding = (0, 1, 0, 0)
-        for key, group in groups.items():
-            shown.add_row(key, *_cells_with_coverage(group))
         if not name:
             every = result["all"]
             means = _percent(every["mean_over_sources"]), _percent(every["coverage_80_over_sources"])
             shown.add_row(f"mean of {every['sources']} sources", "", means[0], "", "", "", means[1], "")
+        for key, group in groups.items():
+            shown.add_row(key, *_cells_with_coverage(group))
         out.print(shown)
     if answer.mode == "specs":
         for name, each in result["regret"].items():
