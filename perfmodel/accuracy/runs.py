@@ -20,7 +20,6 @@ from perfmodel.specs.scenario import (
     Input,
     Overlap,
     PrecisionOfCopies,
-    Scenario,
     StrategyOfCopies,
 )
 
@@ -72,8 +71,8 @@ class Run(NamedTuple):
     year: int | None = None
     """Of the measurement, and so of its software."""
     note: str = ""
-    scenario: Scenario | None = None
-    """What a user's own table says of it; None, it follows from the other fields."""
+    options: str = ""
+    """Of its scenario as JSON, where a user's own table states them; otherwise they follow from the rest."""
 
 
 def _whole(largest: int) -> Callable[[str], int]:

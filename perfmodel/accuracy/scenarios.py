@@ -55,8 +55,8 @@ def scenario_of_run(
     Refused : an unknown name, or something left open that decides the time
     """
     anchor = None if anchor_time is None else f"iteration_time={anchor_time!r}s@{anchor_size}"
-    if run.scenario is not None:
-        return run.scenario if anchor is None else with_options(run.scenario, anchor=anchor)
+    if run.options:
+        return with_options(Scenario.model_validate_json(run.options), anchor=anchor)
     for column in ("accelerator", "workload", "world_size"):
         if not getattr(run, column):
             raise Refused(f"no {column.replace('_', ' ')}")

@@ -218,7 +218,7 @@ def validate(
         return _mlperf(data, other, Catalogue.of(catalogue))
     if kind == "claims":
         return _claims(Catalogue.of(catalogue))
-    runs = shipped_runs() if data is None else read_measured_runs(str(data), Catalogue.of(catalogue))
+    runs = shipped_runs() if data is None else read_measured_runs(str(data), catalogue)
     constants: Constants = lambda run: None  # noqa: E731
     if out_of_sample:
         from perfmodel.fitting.out_of_sample import beside_shipped, shipped

@@ -155,9 +155,8 @@ def _write_report(
     from perfmodel.accuracy.report import write_report
     from perfmodel.fitting.out_of_sample import beside_shipped, shipped
     from perfmodel.fitting.own_table import read_measured_runs
-    from perfmodel.specs.store import Catalogue as Store
 
-    runs = shipped_runs() if data is None else read_measured_runs(data, Store.of(catalogue))
+    runs = shipped_runs() if data is None else read_measured_runs(data, catalogue)
     learned = shipped(jobs) if data is None and catalogue is None else beside_shipped(runs, catalogue, jobs)
     specs_rows = compare(runs, "specs", catalogue, learned.of)
     anchored = compare(runs, "anchored", catalogue, learned.of)
@@ -353,9 +352,8 @@ def _show_transformers(answer: Validation[Any], by: tuple[str, ...], out_of_samp
     for stack, names in result["read_as_nearest"].items():
         called = ", ".join(f"{name}: {count} rows" for name, count in names.items())
         out.print(Text(f"not described, read as its nearest, {stack}, with wider intervals: {called}"))
-    if result["without_batch"]:
-        words = "rows state neither batch nor step time: rates are compared, at the usual batch"
-        out.print(Text(f"{result['without_batch']} {words}"))
+    if by_rate := result["without_batch"]:
+        out.print(Text(f"{by_rate} rows state neither batch nor step time: compared by rate, usual batch"))
     _show_refused(answer.reasons, out)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -44,7 +45,7 @@ def read_own_runs(path: str, catalogue: Catalogue) -> list[OwnRun]:
     return _each(path, header, rows, lambda line: _own(line.where, *_settled(line.given, catalogue)))
 
 
-def read_measured_runs(path: str, catalogue: Catalogue) -> list[Run]:
+def read_measured_runs(path: str, catalogue: Catalogue | None = None) -> list[Run]:
     """Return the same runs to be predicted, each beside what was measured.
 
     Raises
@@ -54,7 +55,8 @@ def read_measured_runs(path: str, catalogue: Catalogue) -> list[Run]:
     header, rows = _table(path)
     if _is_schema(header):
         return read_runs(path)
-    return _each(path, header, rows, lambda line: _measured(line, *_settled(line.given, catalogue)))
+    known = Catalogue.of(catalogue)
+    return _each(path, header, rows, lambda line: _measured(line, *_settled(line.given, known)))
 
 
 class _Line(NamedTuple):
@@ -194,7 +196,7 @@ def _measured(line: _Line, setting: Setting, time: float) -> Run:
         samples_per_second=None,
         iteration_time=time,
         trust=UNSTATED_TRUST,
-        scenario=scenario,
+        options=json.dumps(scenario.model_dump(exclude_unset=True)),
     )
     return run._replace(**stated)
 
