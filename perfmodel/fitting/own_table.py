@@ -46,7 +46,7 @@ def read_own_runs(path: str, catalogue: Catalogue) -> list[OwnRun]:
 
 
 def read_measured_runs(path: str, catalogue: Catalogue | None = None) -> list[Run]:
-    """Return the same runs to be predicted, each beside what was measured.
+    """Return the same runs, to be predicted and compared.
 
     Raises
     ------
@@ -65,7 +65,7 @@ class _Line(NamedTuple):
     where: str
     given: dict[str, str]
     """Options of a scenario, and what was measured."""
-    beside: dict[str, str]
+    labels: dict[str, str]
     """Of ``PASSED_OVER``."""
 
 
@@ -93,8 +93,8 @@ def _each(
             if len(cells) != len(header):
                 raise InputError(f"{len(cells)} cells; the header has {len(header)}")
             stated = {name: cell for name, cell in zip(names, cells, strict=True) if cell}
-            beside = {name: stated.pop(name) for name in PASSED_OVER if name in stated}
-            runs.append(read(_Line(f"line {line}", stated, beside)))
+            labels = {name: stated.pop(name) for name in PASSED_OVER if name in stated}
+            runs.append(read(_Line(f"line {line}", stated, labels)))
         except InputError as error:
             wrong.append(f"line {line}: {error}")
     if not runs and not wrong:
@@ -122,7 +122,7 @@ def _table(path: str) -> tuple[list[str], list[tuple[int, list[str]]]]:
 
 
 def _columns(path: str, header: Sequence[str]) -> list[str]:
-    """The option, the measured quantity, or what people keep beside a run, of each column."""
+    """The option, the measured quantity, or the label of a run, of each column."""
     names: list[str] = []
     for column in header:
         name = _means(column) or field_of(column.lower().replace(" ", "_"))
@@ -164,7 +164,7 @@ def _measured(line: _Line, setting: Setting, time: float) -> Run:
     """The run of a line, by what was taken for all that it leaves open."""
     _own(line.where, setting, time)
     stated = {}
-    for column, cell in line.beside.items():
+    for column, cell in line.labels.items():
         field, check = (COLUMNS | OPTIONAL)[column]
         try:
             stated[field] = check(cell)

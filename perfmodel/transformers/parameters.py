@@ -103,7 +103,7 @@ PARAMETERS: dict[str, Prior] = {
 }
 """By name.  Means and spreads come from the algebra, from NVIDIA's and PyTorch's documentation and from a
 prototype that was shaped with the measured runs in view; the spreads let the fit move them.  Six were shaped
-on one source each, and have a neutral mean beside: that of ``host_update`` moves 30 B through 25 GB/s."""
+on one source each, and have a neutral mean too: that of ``host_update`` moves 30 B through 25 GB/s."""
 
 Values = Mapping[str, Any]
 """Parameters by name."""
