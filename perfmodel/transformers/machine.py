@@ -78,7 +78,7 @@ def chip_of(accelerator: Accelerator) -> Chip:
         own.value / measured_at.value if measured_at and own else 1.0,
         accelerator.memory_bytes.value,
         accelerator.memory_bandwidth.value,
-        float(accelerator.matrix_units or accelerator.compute_units or 1),
+        float(accelerator.matrix_units or accelerator.compute_units),
         accelerator.compute_capability or 0.0,
         is_tpu,
     )
