@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from perfmodel.anchor import with_measured_run
 from perfmodel.calibration import calibration
 from perfmodel.errors import InputError
-from perfmodel.link_caveats import check_racks, doubt_adapters, doubt_links, is_slice
+from perfmodel.link_caveats import GENERIC_NODE, check_racks, doubt_adapters, doubt_links, require_network
 from perfmodel.named import by_id
 from perfmodel.sharing import batch_of, shared
-from perfmodel.specs.accelerator import Accelerator
+from perfmodel.specs.accelerator import USUAL_POWER, Accelerator
 from perfmodel.specs.compression import Scheme, compression_of
 from perfmodel.specs.formats import FORMATS, OPTIMIZERS, Format, OptimizerStates
 from perfmodel.specs.framework import DEFAULT_FRAMEWORK, Framework, parse_framework, with_usual_year
 from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
 from perfmodel.specs.overlap import usual_overlap
-from perfmodel.specs.placement import placed
+from perfmodel.specs.placement import domains, is_slice, placed
 from perfmodel.specs.rings import check_rings
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 DEFAULT_ACCELERATOR = "v100-sxm2-16gb"
-GENERIC_NODE = "pcie-workstation-8gpu"
 DEFAULT_INTER_LINK = "ethernet-25g-tcp"
 
 NCCL_CONNECTIONS = 16
@@ -125,11 +124,15 @@ class Setting(NamedTuple):
 
     @property
     def domains(self) -> Any:
-        """Groups that exchange over adapters: nodes, or NVLink domains of several, where servers are none."""
-        link = self.intra_link
-        if link.domain is None or self.strategy == "parameter-server":
+        """Groups that exchange over adapters: nodes, or domains of several, where servers are none."""
+        if self.strategy == "parameter-server":
             return self.nodes
-        return link.domains(self.nodes, self.node.accelerators)
+        return domains(self.nodes, self.node, self.intra_link, self.scenario.inter_link)
+
+    @property
+    def is_slice(self) -> bool:
+        """Whether all accelerators lie on one torus, whose links go on to other hosts."""
+        return is_slice(self.node, self.intra_link, self.scenario.inter_link)
 
     @property
     def accelerators_per_domain(self) -> Any:
@@ -189,22 +192,28 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     sharing = shared(scenario, workload, accelerator, warnings.append)
     workload = with_embedding(workload, scenario, taken, warnings)
     strategy = network_of(scenario.strategy)
-    domains = intra.domains(nodes, node.accelerators)
+    groups = domains(nodes, node, intra, scenario.inter_link)
     take_torus(scenario, strategy, node, intra, taken.take)
     if strategy == "all-reduce":
-        check_rings(scenario.algorithm, scenario.rack_nodes, scenario.placement, domains, nodes)
+        check_rings(scenario.algorithm, scenario.rack_nodes, scenario.placement, groups, nodes)
     updates = updates_of(
         scenario.strategy, scenario.k, scenario.local_steps, scenario.backups, scenario.world_size
     )
-    over_adapters = strategy == "parameter-server" or domains > 1
-    one_slice = sharing is not None and is_slice(scenario, node, intra)
-    if scenario.inter_link is None and over_adapters and not one_slice:
-        taken.append(f"--inter-link {node.inter_link or DEFAULT_INTER_LINK}")
+    over_adapters = strategy == "parameter-server" or groups > 1
+    if over_adapters:
+        require_network(node, scenario.inter_link, None if scenario.node else accelerator)
+        if scenario.inter_link is None:
+            taken.append(f"--inter-link {node.inter_link}")
     usual = sharing.precision if sharing else "amp" if "fp16" in accelerator.peak_flops else "fp32"
     precision = taken.take("precision", scenario.precision, usual)
     peak, peak_format = accelerator.training_peak(precision)
     if precision in ("fp16", "amp") and peak_format == "fp32":
         warnings.append(f"{accelerator.id} computes {precision} at its fp32 rate; only memory is saved")
+    if sharing is None and accelerator.tdp is None:
+        warnings.append(
+            f"the power limit of {accelerator.id} is unknown: its matrix products are taken as at "
+            f"{USUAL_POWER:g} W"
+        )
     local_batch, global_batch, scaling = (
         _batch(scenario, workload, taken)
         if sharing is None

@@ -8,7 +8,6 @@ from typing import Any
 
 from perfmodel import ops
 from perfmodel.calibration import Calibration
-from perfmodel.link_caveats import is_slice
 from perfmodel.prediction.absurd import checked
 from perfmodel.prediction.bound import least_iteration_time, physical
 from perfmodel.prediction.result import NO_UPDATES, Interval, Memory, Prediction, Traffic
@@ -201,7 +200,7 @@ def _caveats(setting: Setting, layout: Layout, selects_nothing: bool) -> list[st
     """Return what is possible and poor on this machine."""
     remarks = []
     domain = setting.accelerators_per_domain
-    if layout.tensor_parallel > domain and not is_slice(setting.scenario, setting.node, setting.intra_link):
+    if layout.tensor_parallel > domain:
         remarks.append(
             f"tensor parallelism of {layout.tensor_parallel} leaves {setting.intra_link.id}, "
             f"which joins {domain}"

@@ -18,7 +18,23 @@ def placed(world_size: Any, held: int) -> tuple[Any, Any]:
     return -(-world_size // held), ops.minimum(world_size, held)
 
 
-def in_domains(world_size: int, held: int, node: Node, link: Link) -> tuple[int, int]:
+def is_slice(node: Node, link: Link, between: str | None) -> bool:
+    """Return whether all accelerators lie on one torus, whose links go on to other hosts.
+
+    Parameters
+    ----------
+    node, link : that they lie on, and that joins those of a node
+    between : the link that a job names between nodes
+    """
+    return link.kind == "torus" and not (between or node.inter_link)
+
+
+def domains(nodes: Any, node: Node, link: Link, between: str | None) -> Any:
+    """Return the groups that exchange over adapters: nodes, domains of several, or the one of a slice."""
+    return nodes // nodes if is_slice(node, link, between) else link.domains(nodes, node.accelerators)
+
+
+def in_domains(world_size: int, held: int, node: Node, link: Link, between: str | None) -> tuple[int, int]:
     """Return the accelerators in the fullest group that a link joins, and the groups.
 
     Parameters
@@ -26,7 +42,8 @@ def in_domains(world_size: int, held: int, node: Node, link: Link) -> tuple[int,
     world_size, held : accelerators of the job, and those it takes of a full node
     node : that they lie on
     link : joins the accelerators of a node, or of a domain of several
+    between : the link that the job names between nodes
     """
     nodes, per_node = placed(world_size, held)
-    domains = link.domains(nodes, node.accelerators)
-    return -(-nodes * per_node // domains), domains
+    groups = domains(nodes, node, link, between)
+    return -(-nodes * per_node // groups), groups
