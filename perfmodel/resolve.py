@@ -17,14 +17,13 @@ from perfmodel.specs.framework import DEFAULT_FRAMEWORK, Framework, parse_framew
 from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
 from perfmodel.specs.overlap import usual_overlap
-from perfmodel.specs.placement import domains, is_slice, placed
+from perfmodel.specs.placement import domains, is_slice, nodes_filled
 from perfmodel.specs.rings import check_rings
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.torus import take_torus
 from perfmodel.specs.updates import Updates, network_of, updates_of
 from perfmodel.specs.workload import Workload
-from perfmodel.units import plural
 from perfmodel.workloads.catalogue import network
 from perfmodel.workloads.data import decoding, fed
 from perfmodel.workloads.loading import feed, loader_workers, storage_of
@@ -185,7 +184,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     if scenario.sequence_length is None and workload.sequence_length:
         taken.append(f"--sequence-length {workload.sequence_length}")
     accelerator, node = _hardware(scenario, catalogue, taken, warnings)
-    nodes, per_node = _placement(scenario, node, warnings)
+    nodes, per_node = nodes_filled(scenario.world_size, scenario.accelerators_per_node, node, warnings)
     intra = catalogue.link(
         scenario.intra_link or node.intra_link or accelerator.peer_link or accelerator.host_link
     )
@@ -352,24 +351,6 @@ def _hardware(
     if node.accelerator not in (None, accelerator.id):
         warnings.append(f"{node.id} is sold with {node.accelerator}; predicted with {accelerator.id} in it")
     return accelerator, node
-
-
-def _placement(scenario: Scenario, node: Node, warnings: list[str]) -> tuple[int, int]:
-    """Nodes, and accelerators in the fullest; the job fills node after node."""
-    held = scenario.accelerators_per_node or node.accelerators
-    if held > node.accelerators:
-        raise InputError(
-            f"--accelerators-per-node {held}: {node.id} has {node.accelerators}; "
-            f"give at most that, or a larger --node"
-        )
-    full, rest = divmod(scenario.world_size, held)
-    nodes, per_node = placed(scenario.world_size, held)
-    if full and rest:
-        warnings.append(
-            f"{scenario.world_size} GPUs fill {full} {plural('node', full)} of {held} and take "
-            f"{rest} of the next; every node is timed as a full one"
-        )
-    return nodes, per_node
 
 
 def _batch(scenario: Scenario, workload: Workload, taken: _Defaults) -> tuple[int, int, str]:

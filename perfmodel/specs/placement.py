@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from perfmodel import ops
+from perfmodel.errors import InputError
 from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
+from perfmodel.units import plural
 
 
 def placed(world_size: Any, held: int) -> tuple[Any, Any]:
@@ -16,6 +18,35 @@ def placed(world_size: Any, held: int) -> tuple[Any, Any]:
     (2, 8)
     """
     return -(-world_size // held), ops.minimum(world_size, held)
+
+
+def nodes_filled(world_size: int, held: int | None, node: Node, warnings: list[str]) -> tuple[int, int]:
+    """Return the nodes of a job, and the accelerators in the fullest; it fills node after node.
+
+    Parameters
+    ----------
+    world_size : accelerators of the job
+    held : of a node, if the job says how many
+    node : that they lie on
+    warnings : to which is added
+
+    Raises
+    ------
+    InputError : more of a node than it has
+    """
+    held = held or node.accelerators
+    if held > node.accelerators:
+        raise InputError(
+            f"--accelerators-per-node {held}: {node.id} has {node.accelerators}; "
+            f"give at most that, or a larger --node"
+        )
+    full, rest = divmod(world_size, held)
+    if full and rest:
+        warnings.append(
+            f"{world_size} GPUs fill {full} {plural('node', full)} of {held} and take "
+            f"{rest} of the next; every node is timed as a full one"
+        )
+    return placed(world_size, held)
 
 
 def is_slice(node: Node, link: Link, between: str | None) -> bool:
