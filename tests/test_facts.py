@@ -181,7 +181,8 @@ def test_every_network_takes_as_long_under_another_id(name):
     }
     here = resolve(Scenario(workload=name, world_size=8, input="synthetic"), BUILT_IN)
     there = here._replace(workload=dataclasses.replace(here.workload, id="w"))
-    moved = known._replace(efficiency=Efficiency(other))
+    borrowed = {"workload/w": known.efficiency.borrowed.get(f"workload/{name}", 0.0)}
+    moved = known._replace(efficiency=Efficiency(other, borrowed=borrowed))
     assert evaluate(there, moved).terms == evaluate(here, known).terms
     fed = {"scenario": here.scenario.model_copy(update={"input": "real"})}
     assert least_computation_time(there._replace(**fed)) == least_computation_time(here._replace(**fed))
