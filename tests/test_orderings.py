@@ -83,15 +83,14 @@ def test_a_collective_over_rdma_is_never_slower_than_over_tcp(seed):
         per, nodes, port = rng.choice((1, 2, 4, 8)), rng.choice((2, 3, 4, 16, 64, 512)), rng.choice(PORTS)
         on, name, size = on_nodes(rng), rng.choice(COLLECTIVES), 10 ** rng.uniform(0.5, 10)
         algorithm = rng.choice(("auto", "best"))
-        rdma, tcp = (
-            collective(
-                name,
-                algorithm,
-                fabric_of(per * nodes, BUILT_IN, nodes=nodes, inter_link=f"ethernet-{port}g-{kind}", **on),
-                size,
-            ).time
+        fabrics = [
+            fabric_of(per * nodes, BUILT_IN, nodes=nodes, inter_link=f"ethernet-{port}g-{kind}", **on)
             for kind in ("rdma", "tcp")
-        )
+        ]
+        try:
+            rdma, tcp = (collective(name, algorithm, fabric, size).time for fabric in fabrics)
+        except InputError:  # more ranks than the link joins in a node
+            continue
         assert rdma <= tcp * EXACT, (name, algorithm, size, per, nodes, port, on)
 
 
