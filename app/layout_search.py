@@ -36,7 +36,9 @@ QUESTION = (
     "lora",
 )
 """Of the command."""
-PRICES = tuple(name for name in MONEY if name not in ("epochs", "samples", "server-price"))
+PRICES = tuple(name for name in MONEY if name not in ("epochs", "samples", "tokens", "server-price"))
+RUN = ("tokens", *PRICES)
+"""What says how long a run is and what it costs."""
 MOST = 5000
 """Layouts that are kept of an answer, the fastest; of 1,024 accelerators some 1,000 fit."""
 KEPT = 6
@@ -144,9 +146,8 @@ def arguments(picked: Mapping[str, Any]) -> dict[str, Any]:
 def as_python(picked: Mapping[str, Any], network: str | None = None) -> str:
     """Return the question in Python; ``network`` is a file's name in place of a known one's."""
     asked = arguments(picked) | ({} if network is None else {"workload": network})
-    asked |= values(picked, ("tokens",), "layouts")
     given = ", ".join(f"{name}={value!r}" for name, value in asked.items())
-    if prices := ", ".join(f"{name}={value!r}" for name, value in values(picked, PRICES).items()):
+    if prices := ", ".join(f"{name}={value!r}" for name, value in values(picked, RUN).items()):
         given += f", conditions=perfmodel.Conditions({prices})"
     own = session_hardware.catalogue_words(", catalogue=perfmodel.")
     return f"import perfmodel\n\nanswer = perfmodel.layouts({given}{own})\nprint(answer)"
@@ -201,26 +202,16 @@ def money(picked: Mapping[str, Any], sequence_length: int | None) -> dict[str, A
     InputError : tokens that are no number
     """
     given = {name: picked[name] for name in PRICES if name in picked}
-    if (count := tokens(picked)) and sequence_length:
-        given["samples"] = f"{count / sequence_length:.15g}"
+    if (tokens := conditions(picked).tokens) and sequence_length:
+        given["samples"] = f"{tokens / sequence_length:.15g}"
     return given
 
 
-def tokens(picked: Mapping[str, Any]) -> float | None:
-    """Return the tokens of the whole run, where they are said.
-
-    Raises
-    ------
-    InputError : no number
-    """
-    return values(picked, ("tokens",), "layouts").get("tokens")
-
-
 def conditions(picked: Mapping[str, Any]) -> Conditions:
-    """Return prices, power and failures, as ``economics`` takes them.
+    """Return the length of the run, prices, power and failures, as ``economics`` takes them.
 
     Raises
     ------
     InputError : a value that does not fit
     """
-    return Conditions(**values(picked, PRICES))
+    return Conditions(**values(picked, RUN))

@@ -11,6 +11,7 @@ import pytest
 from perfmodel import Catalogue, InputError, Scenario, layouts, predict
 from perfmodel.economics import COMMUNICATING, IDLE, economics, rates
 from perfmodel.prices import offers_of, price_of
+from perfmodel.service.commands import answer
 from perfmodel.specs.conditions import Conditions
 from perfmodel.units import dollars, duration
 
@@ -167,6 +168,50 @@ def test_samples_are_epochs_of_a_known_data_set():
         of(RENTED, epochs=1.0, samples=1.0)
 
 
+LLAMA = ("--workload", "llama-3-8b", "--node", "dgx-h100", "--gpus", "8", "--sharding", "zero3")
+
+
+def test_tokens_are_as_many_samples_of_their_length_wherever_costs_are_told(invoke):
+    job = Scenario(workload="llama-3-8b", node="dgx-h100", world_size=8, sharding="zero3")
+    run, same = (
+        of(job, price=98.0, **length)["run"] for length in ({"tokens": 15e12}, {"samples": 15e12 / 8192})
+    )
+    assert run == same | {"tokens": 15e12}
+    said = json.loads(invoke("predict", *LLAMA, "--price", "98", "--tokens", "15T", "--json").stdout)
+    assert said["economics"]["run"] == pytest.approx(run)
+    assert "run of 15 T tokens" in invoke("predict", *LLAMA, "--cost", "--tokens", "15T").stdout
+    body = {"workload": "llama-3-8b", "node": "dgx-h100", "gpus": 8, "sharding": "zero3"}
+    for more in (
+        {"conditions": {"price": 98, "tokens": "15T"}},
+        {"conditions": {"price": 98}, "tokens": 15e12},
+    ):
+        served = json.loads(answer("predict", json.dumps(body | more).encode()))
+        assert served["economics"]["run"] == pytest.approx(run)
+    compared = invoke("compare", *LLAMA, "--set", "gpus=16", "--price", "98", "--tokens", "15T", "--json")
+    (time,) = (row for row in json.loads(compared.stdout)["rows"] if row["quantity"] == "run_time")
+    assert time["values"][0] == pytest.approx(run["time"])
+    with_target = invoke("predict", *LLAMA, "--cost", "--recipe", "tokens", "--tokens", "1T", "--json")
+    both = json.loads(with_target.stdout)
+    assert both["time_to_target"]["tokens"] == both["economics"]["run"]["tokens"] == 1e12
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        (("--cost", "--tokens", "15T"), "--tokens: a sample of resnet50 has none"),
+        ((*LLAMA, "--tokens", "15T"), "--tokens goes with --recipe tokens, or with --cost"),
+        (
+            (*LLAMA, "--cost", "--tokens", "15T", "--samples", "5e6"),
+            "--epochs, --samples and --tokens: give one",
+        ),
+    ],
+)
+def test_tokens_that_say_nothing_are_refused(words, wanted, invoke):
+    result = invoke("predict", *words)
+    assert result.exit_code == 2
+    assert wanted in result.stderr
+
+
 def test_the_command_prints_what_python_returns(invoke):
     words = ("--gpus", "16", "--node", "aws-p3.16xlarge", "--epochs", "90")
     failing = ("--node-mtbf", "6000h", "--checkpoint-time", "60s")
@@ -202,7 +247,7 @@ def test_carbon_is_that_of_the_region_unless_it_is_given():
 
 def test_a_run_of_tokens_has_its_time_and_cost_by_the_first_layout(invoke):
     asked = {"gpus": 16, "node": "aws-p5.48xlarge", "global_batch_size": 64}
-    answer = layouts("llama-3-8b", **asked, tokens=1e12, conditions=Conditions(price=50.0), top=1)
+    answer = layouts("llama-3-8b", **asked, conditions=Conditions(tokens=1e12, price=50.0), top=1)
     run = answer.economics["run"]
     assert run["tokens"] == 1e12
     assert run["time"] == pytest.approx(1e12 / answer.rows[0].tokens_per_second)
@@ -216,9 +261,7 @@ def test_a_run_of_tokens_has_its_time_and_cost_by_the_first_layout(invoke):
     assert f"and cost {dollars(run['cost'])} (" in printed
 
 
-@pytest.mark.parametrize(
-    ("tokens", "conditions"), [(0, Conditions()), (-1e9, Conditions()), (1e12, Conditions(samples=5.0))]
-)
-def test_the_length_of_a_run_is_one_number_above_zero(tokens, conditions):
+@pytest.mark.parametrize("conditions", [Conditions(tokens=0), Conditions(tokens=1e12, samples=5.0)])
+def test_the_length_of_a_run_is_one_number_above_zero(conditions):
     with pytest.raises(InputError, match="tokens"):
-        layouts("gpt2", gpus=8, node="dgx-h100", global_batch_size=8, tokens=tokens, conditions=conditions)
+        layouts("gpt2", gpus=8, node="dgx-h100", global_batch_size=8, conditions=conditions)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import streamlit as st
 
@@ -20,18 +20,20 @@ from app import (
 )
 from app.answering import answering
 from app.layout import Asked, ask, downloads, fold, mistakes_shown, sentence, shell_command, ways_out
-from app.layout_search import FILTERS, LAYOUT, PRICES, known
+from app.layout_search import FILTERS, LAYOUT, PRICES, RUN, known
 from app.looks import labelled, show_warnings
 from app.memory_chart import GIB
 from app.options import scenario
 from app.plain import plain
 from app.state import choose, show_mistake
 from perfmodel.api.layouts import LayoutRow, Layouts
-from perfmodel.api.run_costs import costs_of_tokens
+from perfmodel.api.run_costs import Costs
+from perfmodel.economics import economics
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction
 from perfmodel.prediction.ratio import ratio_between
 from perfmodel.step.terms import sent
+from perfmodel.transformers.flops import NOMINAL_WORDS
 from perfmodel.transformers.memory import ROOM
 
 START = {"workload": "llama-3-70b", "gpus": 512, "global-batch-size": 1024, "node": "dgx-h100"}
@@ -93,6 +95,7 @@ def table(rows: list[tuple[LayoutRow, int]]) -> list[dict[str, Any]]:
             "80 % from [s]": row.interval["low_80"],
             "to [s]": row.interval["high_80"],
             "MFU": row.mfu,
+            "MFU, nominal": row.mfu_nominal,
             "HFU": row.hfu,
             "memory [GiB]": row.memory["bytes"] / GIB,
             "of usable memory": row.memory["bytes"] / (ROOM * row.memory["capacity"]),
@@ -130,8 +133,9 @@ CONFIG = {
     "80 % from [s]": st.column_config.NumberColumn(format="%.4g", help="of the interval of 80 %"),
     "to [s]": st.column_config.NumberColumn(format="%.4g", help="of the interval of 80 %"),
     "MFU": st.column_config.NumberColumn(
-        format="percent", help="model FLOP over the peak's, all scores counted"
+        format="percent", help="model FLOP that are computed, over the peak's"
     ),
+    "MFU, nominal": st.column_config.NumberColumn(format="percent", help=NOMINAL_WORDS),
     "HFU": st.column_config.NumberColumn(format="percent", help="with what is computed again"),
     "memory [GiB]": st.column_config.NumberColumn(format="%.1f", help="of the fullest GPU"),
     "of usable memory": st.column_config.ProgressColumn(
@@ -244,17 +248,19 @@ def page(asked: Asked) -> None:
         rows = layout_search.listed(answer, asked.picked)
         best = answer.rows[0]
         prediction = predicted(asked.picked, best, path)
-        conditions, tokens = layout_search.conditions(asked.picked), layout_search.tokens(asked.picked)
-        costs = costs_of_tokens(prediction, tokens, conditions, session_hardware.catalogue())
+        conditions = layout_search.conditions(asked.picked)
+        costs = economics(prediction, conditions, session_hardware.catalogue())
         near = answer.distinct()[1 : 1 + NEAR]
         second = predicted(asked.picked, near[0][0], path) if near else None
     with asked.top:
         st.subheader(plain(f"{answer.workload} on {answer.machine}"), anchor=False)
         st.markdown(f"**{decisions.of_layouts(prediction)}** {labelled(sentence(prediction.verdict))}")
+        if answer.wider_because:
+            st.caption(plain(f"The interval is wider because: {'; '.join(answer.wider_because)}."))
         alike = [(layout_search.name_of(row.layout), row.iteration_time) for row, _ in near]
         ratio = None if second is None else ratio_between(prediction, second, "the next")
         st.markdown(plain(decisions.of_runners_up(best.iteration_time, alike, ratio)))
-        if tokens is not None:
+        if "tokens" in asked.picked:
             st.markdown(f"**{decisions.of_run(plain(asked.picked['tokens']), costs, prediction)}**")
     show_warnings(best.caveats)
     whole = answer.capacity / GIB
@@ -275,10 +281,10 @@ def page(asked: Asked) -> None:
     with st.container(horizontal=True):
         question = {name: asked.picked[name] for name in layout_search.QUESTION if name in asked.picked}
         question |= {} if file_name is None else {"workload": file_name}
-        run = {name: asked.picked[name] for name in ("tokens", *PRICES) if name in asked.picked}
+        run = {name: asked.picked[name] for name in RUN if name in asked.picked}
         command = "layouts --cost" if costs["price"] and not run else "layouts"
         ways_out(command, question | run, layout_search.as_python(asked.picked, file_name))
-        priced = replace(answer, economics=costs) if costs["price"] or run else answer
+        priced = replace(answer, economics=cast(Costs, costs)) if costs["price"] or run else answer
         report = report_pages.of_layouts(priced, shell_command(command, question | run), conditions)
         downloads("layouts", table(distinct), priced.to_json, report)
     money.show_costs(costs)

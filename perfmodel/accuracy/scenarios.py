@@ -9,7 +9,7 @@ from typing import Any
 from perfmodel.accuracy.runs import Run
 from perfmodel.accuracy.software import VARIANTS, optimizer_of, software_of
 from perfmodel.errors import InputError
-from perfmodel.resolve import GENERIC_NODE
+from perfmodel.link_caveats import GENERIC_NODE
 from perfmodel.specs.provenance import SourcedSpec
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue, Kind
@@ -54,6 +54,9 @@ def scenario_of_run(
     ------
     Refused : an unknown name, or something left open that decides the time
     """
+    anchor = None if anchor_time is None else f"iteration_time={anchor_time!r}s@{anchor_size}"
+    if run.options:
+        return with_options(Scenario.model_validate_json(run.options), anchor=anchor)
     for column in ("accelerator", "workload", "world_size"):
         if not getattr(run, column):
             raise Refused(f"no {column.replace('_', ' ')}")
@@ -84,9 +87,15 @@ def scenario_of_run(
         "accumulation_steps": run.accumulation_steps,
         "sequence_length": run.sequence_length,
         "input": run.input or None,
-        "anchor": None if anchor_time is None else f"iteration_time={anchor_time!r}s@{anchor_size}",
+        "anchor": anchor,
     }
     return Scenario.model_construct(**{key: value for key, value in chosen.items() if value is not None})
+
+
+def with_options(scenario: Scenario, **options: object) -> Scenario:
+    """Return a scenario with options replaced, or left open where they are None."""
+    given = {**scenario.model_dump(exclude_unset=True), **options}
+    return Scenario.model_construct(**{key: value for key, value in given.items() if value is not None})
 
 
 def network_of(run: Run) -> str:
@@ -149,11 +158,11 @@ def _letters(name: str) -> str:
 
 
 def _node(run: Run, catalogue: Catalogue) -> str | None:
-    """The machine, where it is known; a workstation where the usual one is too small for the run."""
+    """The machine, where it is known; a workstation where none is usual, or it is too small for the run."""
     if run.node:
         return run.node
     usual = catalogue.accelerator(run.accelerator).usual_node
-    if usual is not None and catalogue.node(usual).accelerators < run.accelerators_per_node:
+    if usual is None or catalogue.node(usual).accelerators < run.accelerators_per_node:
         return GENERIC_NODE
     return None
 

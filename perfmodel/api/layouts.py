@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from perfmodel.api.run_costs import Costs, with_costs
-from perfmodel.arguments import COUNT, NUMBER, TEXT, expect
+from perfmodel.arguments import COUNT, TEXT, expect
 from perfmodel.candidates import TooManyCandidates
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.specs.conditions import Conditions
@@ -20,8 +20,9 @@ from perfmodel.specs.stack import DEFAULT_STACK, stack
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.terms import PART_OF_STEP
 from perfmodel.tables import Record, Table, aligned, flat
-from perfmodel.transformers.figures import again_over_model, ends, mfu_of, spread_of
+from perfmodel.transformers.figures import again_over_model, ends, mfu_of, spread_of, why_wider
 from perfmodel.transformers.flags import flags
+from perfmodel.transformers.flops import COMPUTED, NOMINAL
 from perfmodel.transformers.machine import fabric_on
 from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.search import RuledOut as Candidate
@@ -64,7 +65,9 @@ class LayoutRow:
     memory: dict[str, float]
     """``bytes`` and ``capacity`` of the fullest rank, and what fills it by name."""
     mfu: float
-    """By the model's FLOP."""
+    """By the model's FLOP that are computed."""
+    mfu_nominal: float
+    """By what publications count, masked scores and embeddings too."""
     hfu: float
     """With what is computed again."""
     tokens_per_second: float
@@ -145,6 +148,10 @@ class Layouts(Table):
     """Of every degree of tensor parallelism on every number of stages that a layout has."""
     question: Mapping[str, object] = field(default_factory=dict)
     """What was asked for, by the parameters of ``layouts``."""
+    notes: tuple[str, ...] = ()
+    """What to know of the network."""
+    wider_because: tuple[str, ...] = ()
+    """What makes the intervals of all layouts wider than usual."""
     economics: Costs | None = None
     """Time, cost, energy and carbon of a run by the first layout, where asked for."""
 
@@ -168,18 +175,12 @@ class Layouts(Table):
 
     def to_json(self) -> str:
         """Return what ``perfmodel layouts --json`` prints."""
-        report: dict[str, object] = {
-            "workload": self.workload,
-            "machine": self.machine,
-            "capacity": self.capacity,
-            "layouts": [vars(row) for row in self.rows],
-        }
-        ruled_out = None if self.ruled_out is None else asdict(self.ruled_out)
-        report["ruled_out"] = ruled_out
-        report["grid"] = [vars(cell) for cell in self.grid]
-        counts = {"fitting": self.fitting, "candidates": self.candidates, "rejected": self.rejected}
-        costs = {} if self.economics is None else {"economics": self.economics}
-        return json.dumps(report | counts | costs, allow_nan=False)
+        report = {name: value for name, value in vars(self).items() if name not in ("rows", "question")}
+        report |= {"layouts": [vars(row) for row in self.rows], "grid": [vars(cell) for cell in self.grid]}
+        report["ruled_out"] = None if self.ruled_out is None else asdict(self.ruled_out)
+        if self.economics is None:
+            del report["economics"]
+        return json.dumps(report, allow_nan=False)
 
     def __repr__(self) -> str:
         rows = [
@@ -203,7 +204,6 @@ def layouts(
     precision: Precision = "bf16",
     lora: int | None = None,
     top: int | None = None,
-    tokens: float | None = None,
     conditions: Conditions | None = None,
     catalogue: Catalogue | None = None,
 ) -> Layouts:
@@ -222,8 +222,7 @@ def layouts(
     precision : of products: bf16, fp16 or fp8
     lora : rank of adapters that are trained instead of the weights
     top : so many layouts at most, by default all
-    tokens : of a run whose time and cost by the first layout is told
-    conditions : prices, power and failures, for its cost
+    conditions : prices, power and failures, and the length of a run whose cost by the first layout is told
     catalogue : hardware to choose from; by default what comes with the package
 
     Raises
@@ -240,7 +239,6 @@ def layouts(
     expect(TEXT.or_none, node=node, accelerator=accelerator, inter_link=inter_link)
     expect(COUNT, gpus=gpus, global_batch_size=global_batch_size)
     expect(COUNT.or_none, nics=nics, sequence_length=sequence_length, top=top, lora=lora)
-    expect(NUMBER.or_none, tokens=tokens)
     if precision not in PRECISIONS:
         raise unknown_name("precision", precision, PRECISIONS)
     network = workload_named(workload, sequence_length)
@@ -290,8 +288,9 @@ def layouts(
     asked = {"workload": workload, "gpus": gpus, "global_batch_size": global_batch_size, "node": node}
     asked |= {"accelerator": accelerator, "inter_link": inter_link, "nics": nics}
     asked |= {"sequence_length": length, "framework": framework, "precision": precision, "lora": lora}
-    answer = Layouts(network.name, machine, rows, *counts, capacity, ruled_out, _grid(result), asked)
-    return answer if tokens is None and conditions is None else with_costs(answer, tokens, conditions, known)
+    said = tuple(network.notes), tuple(why_wider(model, fabric.accelerator.id))
+    answer = Layouts(network.name, machine, rows, *counts, capacity, ruled_out, _grid(result), asked, *said)
+    return answer if conditions is None else with_costs(answer, conditions, known)
 
 
 def _grid(result: SearchResult) -> tuple[LayoutCell, ...]:
@@ -369,14 +368,17 @@ def _row(
     time = sum(terms.values())
     rate = float(layout.global_batch_size) * length / time
     peak = fabric.accelerator.training_peak("amp" if precision == "fp16" else precision)[0]
-    mfu = float(mfu_of(model, layout, length, adapts, time, peak))
+    mfu, nominal = (
+        float(mfu_of(model, layout, length, adapts, time, peak, count)) for count in (COMPUTED, NOMINAL)
+    )
     return LayoutRow(
         layout.words(),
         time,
-        ends(time, spread_of(model)),
+        ends(time, spread_of(model, fabric.accelerator.id)),
         terms,
         {"bytes": sum(memory.values()), "capacity": fabric.accelerator.memory_capacity, **memory},
         mfu,
+        nominal,
         mfu * again,
         rate,
         (terms["bubble_time"] + terms["unequal_stages_time"]) / time,

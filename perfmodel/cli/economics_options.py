@@ -14,9 +14,10 @@ from perfmodel.specs.options import declared
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-def economics_options(command: _Command) -> _Command:
-    """Give a command every option of prices, power and failures."""
-    return cost_option(options_of(declared(Conditions).values())(command))
+def economics_options(command: _Command, without: tuple[str, ...] = ()) -> _Command:
+    """Give a command every option of prices, power and failures, but for those that it has itself."""
+    every = (one for one in declared(Conditions).values() if one.field not in without)
+    return cost_option(options_of(every)(command))
 
 
 def cost_option(command: _Command) -> _Command:

@@ -14,7 +14,6 @@ from perfmodel.cli.report import report_file, report_option, typed_command
 from perfmodel.cli.types import COUNT
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.options import declared
-from perfmodel.specs.run import Run
 
 if TYPE_CHECKING:
     from perfmodel.api.layouts import LayoutRow, Layouts
@@ -45,7 +44,7 @@ SHOWN = 10
     help="Of matrix products.",
 )
 @scenario_option("lora")
-@option_of(declared(Run)["tokens"], help="Of the whole run, e.g. 1T: also how long that takes, and its cost.")
+@option_of(declared(Conditions)["tokens"], help="Of the whole run, e.g. 1T: also its time and cost.")
 @price_options
 @cost_option
 @click.option("--top", type=COUNT, help="So many layouts.  [default: 10; with --json and --csv all]")
@@ -92,6 +91,7 @@ def _show(answer: Layouts, top: int) -> None:
 
     from perfmodel.cli.render import console, table
     from perfmodel.reports.figures import ruled_out_lines, run_of_layouts
+    from perfmodel.transformers.flops import NOMINAL_WORDS
     from perfmodel.transformers.grid import TOO_LARGE
     from perfmodel.transformers.memory import ROOM
     from perfmodel.units import show
@@ -117,10 +117,15 @@ def _show(answer: Layouts, top: int) -> None:
     out.print(Text(f"the first: {low} to {high} with 80 % confidence"))
     if (line := run_of_layouts(answer)) is not None:
         out.print(Text(f"by the first, {line}"))
+    for reason in answer.wider_because:
+        out.print(Text(f"wider because {reason}"))
+    for note in answer.notes:
+        out.print(Text(f"note: {note}"))
     for caveat in best.caveats:
         out.print(Text(f"note: of the first, {caveat}"))
     out.print(Text("micro: samples of a pass x passes of a step; exposed: share of waiting for messages"))
-    out.print(Text("MFU counts attention to all positions, masked or not, as most publications do"))
+    nominal = f"the first has {best.mfu_nominal:.1%} {NOMINAL_WORDS}"
+    out.print(Text(f"MFU counts what is computed, without masked scores; {nominal}"))
     room = f"{_gib(ROOM * answer.capacity)} of {_gib(answer.capacity)}"
     out.print(Text(f"{answer.fitting} of {answer.candidates} layouts fit into {room} each"))
     if folded := sum(more for _, more in rows):

@@ -149,6 +149,7 @@ def notes(result: SearchResult) -> list[str]:
         *extrapolated(result),
     ]
     network = workload(goal.workload, goal.options.get("sequence_length"))
+    lines += network.notes
     shares_out = goal.may_share_out(network)
     if not shares_out and (alone := replicas_alone(network)) is not None:
         lines.append(alone)

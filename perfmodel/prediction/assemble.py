@@ -31,6 +31,7 @@ from perfmodel.step.parts import (
     computation_of,
     figures,
     merging_cost,
+    peak_time,
     scaled,
     whole_batch,
     work_alone,
@@ -43,6 +44,10 @@ if TYPE_CHECKING:
 
     from perfmodel.profile import Profile
     from perfmodel.specs.keywords import SizedOptions
+
+
+AT_PEAK = "computing is taken at the peak: nothing like it was measured, and what was learned would exceed it"
+_ROUNDING = 1e-9
 
 
 def predict(
@@ -176,6 +181,8 @@ def _predicted(setting: Setting, constants: Calibration) -> Prediction:
     step = _plain(evaluate(setting, constants))
     way = best_way(setting, step.work, step.fabric, constants) if communicates(setting) else setting
     chosen = choice_note(way, step.work, step.fabric, merging_cost(setting, constants))
+    if (one := way.scenario.algorithm) != setting.scenario.algorithm:
+        chosen = f"--algorithm {setting.scenario.algorithm} chose {one} for every message"
     if chosen:
         setting = setting._replace(warnings=(*setting.warnings, chosen))
     baseline_time = _baseline_time(setting, step, constants)
@@ -187,7 +194,10 @@ def _predicted(setting: Setting, constants: Calibration) -> Prediction:
         uncertain = _with_noise(uncertain, setting, setting.profile, step.terms)
     least_computing, least_time = least_times(setting)
     computing = float(step.work.alone(setting.accumulation_steps))
-    if computing < least_computing:
+    at_peak = peak_time(setting, setting.local_batch_size, setting.accumulation_steps)
+    if mode == "specs" and computing <= (1 + _ROUNDING) * at_peak:
+        setting = setting._replace(warnings=(*setting.warnings, AT_PEAK))
+    elif computing < least_computing:
         setting = setting._replace(
             warnings=(*setting.warnings, _impossible(setting, computing, least_computing))
         )

@@ -8,7 +8,6 @@ from typing import Any
 
 from perfmodel import ops
 from perfmodel.calibration import Calibration
-from perfmodel.link_caveats import is_slice
 from perfmodel.prediction.absurd import checked
 from perfmodel.prediction.bound import least_iteration_time, physical
 from perfmodel.prediction.result import NO_UPDATES, Interval, Memory, Prediction, Traffic
@@ -28,7 +27,7 @@ from perfmodel.transformers.evaluate import (
     network_of,
     one_replica,
 )
-from perfmodel.transformers.figures import ends, figures_of, spread_of
+from perfmodel.transformers.figures import ends, figures_of, spread_of, why_wider
 from perfmodel.transformers.job import Job, job_of
 from perfmodel.transformers.layer import layer_of, rates_of
 from perfmodel.transformers.memory import ROOM, memory_of, memory_of_ends
@@ -58,14 +57,18 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
     same = layer if layout.expert_parallel == 1 else None
     alone = step_of(job_of(case._replace(layout=single)), learned, same).iteration_time * factor
     baseline_time = float(alone + shared_input_time(setting, single, alone, constants))
+    if single == layout:
+        baseline_time = time  # added up in another order, it is another number by its last digit
     exposed = float(sent(result.terms))
     rows = cache(partial(_rows, job, step, factor))
     step = Step(*(part * factor for part in step))
     come_to = figures(setting, time, baseline_time, exposed, layout.data_parallel)
-    more = figures_of(model, case, step, time, setting.peak_flops)
+    more = figures_of(model, case, step, time)
     memory = memory_needed(job, setting.accelerator.memory_capacity)
-    spread = spread_of(model, start and start.weight)
-    uncertain = Interval.model_construct(**ends(time, spread), wider_because=_wider(setting), clipped_at=None)
+    known = model, setting.accelerator.id, start and start.weight
+    uncertain = Interval.model_construct(
+        **ends(time, spread_of(*known)), wider_because=why_wider(*known), clipped_at=None
+    )
     warnings = list(setting.warnings)
     least_time = least_iteration_time(setting)
     if setting.measured is not None and start is not None:
@@ -75,12 +78,10 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
         doubt = slip_note(str(setting.scenario.anchor), float(start[0]) / float(start[1]))
         warnings += [doubt] if doubt else []
     warnings += _caveats(setting, layout, bool(case.stack.flash) and not case.stack.checkpoints_operations)
-    if come_to["scaling_efficiency"] > 1.001:
+    if come_to["scaling_efficiency"] > 1:
         warnings.append(
             "scaling efficiency above 100 %: replicas share weight updates that one replica alone does whole"
         )
-    if more.mfu > 1:
-        warnings.append("MFU counts scores that a mask leaves out, which kernels do not compute")
     if not memory.fits:
         warnings.append(_does_not_fit(memory))
     link = setting.inter_link if setting.domains > 1 else setting.intra_link
@@ -94,7 +95,7 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
         scaling="weak" if setting.scaling == "weak" else "strong",
         baseline_time=baseline_time,
         communication_time=partial(_sent_time, rows),
-        **come_to | {"mfu": more.mfu},
+        **come_to,
         memory=memory,
         verdict=partial(_verdict, result),
         placement=partial(_placement, setting, layout),
@@ -103,7 +104,7 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
         scenario=partial(understood, setting),
         traffic=partial(_sent, rows),
         layout=layout.words,
-        hfu=more.hfu,
+        hfu=come_to["mfu"] * more.again,
         model_flops=more.model_flops,
         bubble_fraction=more.bubble_fraction,
         startup_time=partial(together, startup),
@@ -201,7 +202,7 @@ def _caveats(setting: Setting, layout: Layout, selects_nothing: bool) -> list[st
     """Return what is possible and poor on this machine."""
     remarks = []
     domain = setting.accelerators_per_domain
-    if layout.tensor_parallel > domain and not is_slice(setting.scenario, setting.node, setting.intra_link):
+    if layout.tensor_parallel > domain:
         remarks.append(
             f"tensor parallelism of {layout.tensor_parallel} leaves {setting.intra_link.id}, "
             f"which joins {domain}"
@@ -229,13 +230,6 @@ def _anchored(run: Setting, start: MeasuredRun, time: float, least_time: float) 
             "check the unit and the batch of what was measured"
         )
     return remarks
-
-
-def _wider(setting: Setting) -> list[str]:
-    model, _ = network_of(setting.workload)
-    if model.experts:
-        return ["few runs of mixtures of experts were measured"]
-    return []
 
 
 def _verdict(result: Outcome) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic_core import core_schema
 
 from perfmodel.equations.sgd_variants import Variant
-from perfmodel.service.requests import Count, FileName, Money, Request, Tokens
+from perfmodel.service.requests import Count, FileName, Money, Request
 from perfmodel.specs.options import Described
 from perfmodel.specs.record import Within
 from perfmodel.specs.scenario import LARGEST_BATCH_SIZE, Placement, Scenario
@@ -68,8 +68,7 @@ class LayoutsRequest(Request):
     precision : Of matrix products.
     lora : [1] Rank of adapters that are trained instead of the weights.
     top : [1] So many layouts at most.  [default: all]
-    tokens : Of a run whose time and cost by the first layout to tell.
-    conditions : Prices, power and failures: also money, energy and carbon.
+    conditions : Prices, power and failures, and the length of a run: also money, energy and carbon.
     """
 
     workload: str
@@ -84,7 +83,6 @@ class LayoutsRequest(Request):
     precision: Literal["bf16", "fp16", "fp8"] = "bf16"
     lora: Count | None = None
     top: Count | None = None
-    tokens: Tokens | None = None
     conditions: Money | None = None
 
 

@@ -45,7 +45,7 @@ _Offset = Annotated[int, Within(ge=0, le=10**9, strict=True)]
 _Loss = Annotated[float, Within(gt=0, le=2)]
 _Names = Annotated[tuple[str, ...], Within(strict=False)]
 _Price = Annotated[float, Within(gt=0, le=LARGEST)]
-Tokens = Annotated[float, Within(gt=0, le=MOST_TOKENS)]
+_Tokens = Annotated[float, Within(gt=0, le=MOST_TOKENS)]
 Recipe = Literal["stock", "mlperf", "lars", "lamb", "tokens"]
 
 
@@ -165,7 +165,8 @@ class PredictRequest(ScenarioRequest):
     time_to_target : Also the time to a published accuracy.
     recipe : How training to it goes.
         [default: what goes with the framework; without one stock, for BERT mlperf]
-    tokens : Of the recipe tokens.  [default: as published, or 20 for each parameter]
+    tokens : Of the recipe tokens, and of the run whose costs to tell, where conditions name no other length.
+        [default: of a recipe as published, or 20 for each parameter]
     time_to_loss : Also error against time of every way to update, down to this loss; the bound starts at 2.
     fields : Keys of the answer to send, e.g. ["iteration_time", "interval"]; what explains is then not worked
         out.  [default: all]
@@ -174,7 +175,7 @@ class PredictRequest(ScenarioRequest):
     conditions: Money | None = None
     time_to_target: bool = False
     recipe: Recipe | None = None
-    tokens: Tokens | None = None
+    tokens: _Tokens | None = None
     time_to_loss: _Loss | None = None
     fields: _Names | None = None
 

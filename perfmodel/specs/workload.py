@@ -136,11 +136,21 @@ class Workload:
     """Whether half of what it is trained on may be padding, which software can leave out."""
     architecture: Architecture | None = None
     """Widths and counts of a transformer; None of another network, and where only its layers are known."""
+    without: str = ""
+    """Parts of the published network that are left out, with their parameters; empty where none are."""
 
     shares_tables: bool = False
     """Whether it is usually trained with its embedding tables shared out over the accelerators."""
+    remarks: tuple[str, ...] = ()
+    """What a file left open, and what was taken instead: a prediction notes it."""
     tables: Tables | None = None
     """Those that are shared out, whose layers then hold no tensors; None where every copy has all."""
+
+    @property
+    def notes(self) -> list[str]:
+        """What to say wherever it is predicted."""
+        left_out = [f"{self.id} is predicted without {self.without}"] if self.without else []
+        return [*left_out, *self.remarks]
 
     @property
     def tokens(self) -> int | None:

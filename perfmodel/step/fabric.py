@@ -9,7 +9,6 @@ from perfmodel.calibration import Calibration
 from perfmodel.collectives.generation import generation_index
 from perfmodel.collectives.model import PATH_SHARE, Start, fitted, start_of
 from perfmodel.collectives.place import BUILT_IN, has_low_latency, port_share
-from perfmodel.collectives.racks import Racks
 from perfmodel.equations.collective_bandwidths import switched_ring_bandwidth
 from perfmodel.equations.link_rates import (
     achieved_bandwidth,
@@ -25,6 +24,7 @@ from perfmodel.resolve import NCCL_CONNECTIONS, Setting
 from perfmodel.specs.link import Link
 from perfmodel.specs.rings import filled_racks
 from perfmodel.step.server_shards import imbalance
+from perfmodel.step.uplinks import exchange_slowdown, own_port, rack_factor, racks_of
 
 KERNEL_TCP = "ethernet-tcp"
 """The kind of a link that ``passes_kernel``, by which its share is learned."""
@@ -82,8 +82,8 @@ def fabric(setting: Setting, calibration: Calibration) -> Fabric:
         between,
         between if servers is setting else narrowest(adapter_limits(servers, calibration)),
         *_of_library(setting, inside, calibration),
-        exchange_slowdown=_exchange_slowdown(setting),
-        own_port=_own_port(setting),
+        exchange_slowdown=exchange_slowdown(setting),
+        own_port=own_port(setting),
         **_along_racks(setting, between, calibration),
     )
 
@@ -110,7 +110,7 @@ def at_servers(setting: Setting) -> Setting:
 
     What crosses uplinks of racks is counted for the nodes, not once more for the servers.
     """
-    if setting.strategy == "parameter-server" and _racks(setting) is not None:
+    if setting.strategy == "parameter-server" and racks_of(setting) is not None:
         asked = setting.scenario.model_copy(update={"oversubscription": 1.0})
         setting = setting._replace(scenario=asked)
     server = setting.server_node
@@ -172,9 +172,9 @@ def _adapter_limits(
     link, served = setting.inter_link, setting.strategy == "parameter-server"
     joined = setting.nodes_per_domain
     nics = setting.nics * joined
-    limits: dict[str, Any] = {**port_limits(link, calibration, setting.connections)}
+    slower = rack_factor(setting) if slowdown is None else slowdown
+    limits: dict[str, Any] = {**port_limits(link, calibration, setting.connections, slower)}
     share = calibration.server_fraction if served and link.passes_kernel else 1.0
-    slower = _rack_factor(setting) if slowdown is None else slowdown
     is_plain = share == slower == 1.0
     if nics > 1 or not is_plain:
         uplinks = {"link": slower}
@@ -182,7 +182,8 @@ def _adapter_limits(
             name: node_bandwidth(rate, nics, share, uplinks.get(name, 1.0)) for name, rate in limits.items()
         }
     if (whole := machine_limit(setting)) is not None:
-        reached: Any = achieved_bandwidth(whole, fraction(link, calibration))
+        below = max(1.0, setting.nics * link.bandwidth.value / whole)
+        reached: Any = achieved_bandwidth(whole, fraction(link, calibration, slower * below))
         is_plain = is_plain and joined == 1
         limits["machine"] = reached if is_plain else node_bandwidth(reached, joined, share, slower)
     if setting.strategy == "all-reduce" and setting.accelerator.collective_library is not None:
@@ -190,7 +191,7 @@ def _adapter_limits(
         limits["path"] = node_bandwidth(path, setting.accelerators_per_domain, 1.0, 1.0)
     if served:
         limits["server"] = calibration.server_ceiling
-        if (racks := _racks(setting)) is not None:
+        if (racks := racks_of(setting)) is not None:
             sent = narrowest({name: limits[name] for name in ("link", "machine") if name in limits})
             # pushes and pulls go both ways at once: of blocks, or of workers out of step
             both = setting.framework.pipelined_servers or (
@@ -229,11 +230,11 @@ def _latency(link: Link) -> float:
     return (link.bulk_hop_latency or link.hop_latency).value
 
 
-def fraction(link: Link, calibration: Calibration) -> float:
+def fraction(link: Link, calibration: Calibration, slowdown: float = 1.0) -> float:
     """Share of a link's rate that bulk transfers reach: its own where measured, else its kind's.
 
     Transports between nodes that spare the kernel its work reach at least what its TCP does on a port of the
-    same rate: whoever has both may take the faster.
+    same rate, or behind the same uplinks, which slow it so many times: whoever has both may take the faster.
     """
     if link.achieved_fraction is not None:
         return link.achieved_fraction.value
@@ -242,13 +243,18 @@ def fraction(link: Link, calibration: Calibration) -> float:
     own = known.get(link.kind, known["other"]) if learned is None else fitted().parameters[learned]
     if link.scope != "inter" or link.passes_kernel:
         return own
-    share: Any = kernel_spared_fraction(own, known[KERNEL_TCP], calibration.tcp_ceiling, link.bandwidth.value)
+    rate = link.bandwidth.value
+    sent: Any = rate if slowdown == 1 else node_bandwidth(rate, 1, 1.0, slowdown)
+    share: Any = kernel_spared_fraction(own, known[KERNEL_TCP], calibration.tcp_ceiling, sent)
     return share  # type: ignore[no-any-return]
 
 
-def port_limits(link: Link, calibration: Calibration, connections: int) -> dict[str, float]:
+def port_limits(
+    link: Link, calibration: Calibration, connections: int, slowdown: float = 1
+) -> dict[str, float]:
     """Return what may bind bulk transfers over one adapter or port [B/s], by ``adapter_limits``' names."""
-    limits: dict[str, Any] = {"link": achieved_bandwidth(link.bandwidth.value, fraction(link, calibration))}
+    share = fraction(link, calibration, slowdown)
+    limits: dict[str, Any] = {"link": achieved_bandwidth(link.bandwidth.value, share)}
     if link.passes_kernel:
         limits["kernel"] = calibration.tcp_ceiling
     if link.flow_bandwidth is not None:
@@ -275,23 +281,6 @@ def ring_bandwidth(link: Link, group_size: int, calibration: Calibration) -> flo
     return bulk_bandwidth(link, calibration)
 
 
-def _racks(setting: Setting) -> Racks | None:
-    """The racks of a setting; None where their uplinks carry all that nodes send."""
-    asked = setting.scenario
-    if asked.oversubscription == 1 or asked.rack_nodes is None:
-        return None
-    return Racks(asked.rack_nodes, asked.oversubscription, asked.placement)
-
-
-def _rack_factor(setting: Setting) -> float:
-    """How many times less adapters send out of oversubscribed racks in a collective; 1 within one rack."""
-    racks = _racks(setting)
-    if racks is None or setting.strategy == "parameter-server":
-        return 1.0
-    slower: float = racks.slowdown("all-reduce", setting.domains, setting.nodes)
-    return slower
-
-
 def _along_racks(setting: Setting, between: Any, calibration: Calibration) -> dict[str, Any]:
     """The fields of a fabric that rings along racks need."""
     asked = setting.scenario
@@ -309,19 +298,6 @@ def _along_racks(setting: Setting, between: Any, calibration: Calibration) -> di
         "rack_factor": between / carried(1.0),
         "uplink_factor": between / carried(asked.oversubscription),
     }
-
-
-def _exchange_slowdown(setting: Setting) -> Any:
-    racks = _racks(setting)
-    if racks is None or setting.strategy != "all-reduce":
-        return 1.0
-    return racks.slowdown("all-to-all", setting.domains, setting.nodes) / _rack_factor(setting)
-
-
-def _own_port(setting: Setting) -> Any:
-    """One adapter over a rank's share of all, which no uplink of a rack slows for one rank alone."""
-    adapters = setting.nics * setting.nodes_per_domain
-    return max(1.0, setting.accelerators_per_domain / adapters) * _rack_factor(setting)
 
 
 def inside_link(setting: Setting) -> Link:
