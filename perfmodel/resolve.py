@@ -292,7 +292,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         layout=None if sharing is None else sharing.layout,
         stack=None if sharing is None else sharing.stack,
         measured=measured,
-        compression=compression_of(scenario, sharing is not None),
+        compression=compression_of(scenario),
         updates=updates and updates.settled(scenario.world_size),
     )
 

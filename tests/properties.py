@@ -31,8 +31,10 @@ from perfmodel.prediction import Prediction, predict
 from perfmodel.sensitivity.case import Case
 from perfmodel.sensitivity.elasticity import case_of
 from perfmodel.sensitivity.inputs import inputs_of
+from perfmodel.sharing import predicts_tokens
 from perfmodel.specs.framework import FRAMEWORKS
 from perfmodel.specs.layout import RECOMPUTE, SHARDING
+from perfmodel.specs.options import declared
 from perfmodel.specs.scenario import (
     Algorithm,
     DecoderName,
@@ -125,7 +127,7 @@ class Violation(NamedTuple):
 
 
 SHARED_OUT = 0.5
-"""Of scenarios of transformers: those that share the network out."""
+"""Of scenarios of transformers that do not predict tokens: those with a layout."""
 
 
 @cache
@@ -149,7 +151,8 @@ def question(seed: int, number: int) -> dict[str, Any]:
     strategy = rng.choice(get_args(StrategyOfCopies))
     name = rng.choice(sorted(names()))
     accelerator = rng.choice(ACCELERATORS)
-    if workload(name).architecture is not None and rng.random() < SHARED_OUT:
+    network = workload(name)
+    if predicts_tokens(network) or (network.architecture is not None and rng.random() < SHARED_OUT):
         return _layout(rng, name, accelerator)
     precisions = [p for p in get_args(PrecisionOfCopies) if _has(accelerator, p)]
     node = sometimes(0.4, lambda: rng.choice(NODES))
@@ -185,8 +188,6 @@ def question(seed: int, number: int) -> dict[str, Any]:
         "anchor": sometimes(0.1, lambda: f"iteration_time={rng.lognormvariate(-1.5, 1):.4g}s@1"),
         "profile": sometimes(0.05, profile),
     }
-    if workload(name).architecture is not None and asked["framework"] is None:
-        asked["framework"] = "pytorch"
     if workload(name).sequence_length is not None:
         asked["sequence_length"] = sometimes(0.3, lambda: rng.choice((128, 256, 512)))
     if asked["local_batch_size"] is not None and rng.random() < 0.25:
@@ -256,7 +257,7 @@ def violations(asked: dict[str, Any], rng: random.Random) -> Iterator[Violation]
     found = predict(scenario)
     case = case_of(scenario, CATALOGUE, calibration(), Conditions())
     setting = case.setting
-    checks = (_sound, _round_trip, _better_hardware, _larger_batch, _best_choices)
+    checks = (_sound, _one_model, _round_trip, _better_hardware, _larger_batch, _best_choices)
     for check in checks:
         for of, excess, *cases in check(asked, found, case, rng):
             longest = max((_longest_message(each) for each in cases), default=0.0)
@@ -306,6 +307,20 @@ def _sound(asked: dict[str, Any], found: Prediction, case: Case, rng: random.Ran
         0 < within.low_95 <= within.low_80 <= total <= within.high_80 <= within.high_95
     ):
         yield "the interval holds its point", math.inf
+
+
+def _one_model(asked: dict[str, Any], found: Prediction, case: Case, rng: random.Random) -> Failures:
+    """Network and layout decide which model answers: another option is refused, or the same model answers."""
+    other = question(rng.randrange(10**6), rng.randrange(10**6))
+    kept = {"workload", *(name for name, one in declared(Scenario).items() if one.info.axis == "layout")}
+    changed = {name: value for name, value in other.items() if name not in kept}
+    for name in rng.sample(sorted(changed), min(SOME, len(changed))):
+        try:
+            again = predict(**{**asked, name: changed[name]})
+        except InputError:
+            continue
+        if again.model != found.model:
+            yield f"{name} {changed[name]}", math.inf
 
 
 def _numbers(value: Any) -> Iterator[float]:

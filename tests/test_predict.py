@@ -483,6 +483,7 @@ def test_json_is_what_pydantic_would_print_and_keeps_its_keys():
     }
     added = {
         "mode",
+        "model",
         "sample",
         "tokens_per_second",
         "baseline_time",

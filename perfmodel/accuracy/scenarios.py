@@ -10,8 +10,9 @@ from perfmodel.accuracy.runs import Run
 from perfmodel.accuracy.software import VARIANTS, optimizer_of, software_of
 from perfmodel.errors import InputError
 from perfmodel.resolve import GENERIC_NODE
+from perfmodel.sharing import predicts_tokens
 from perfmodel.specs.provenance import SourcedSpec
-from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.scenario import RunOfCopies, Scenario
 from perfmodel.specs.store import Catalogue, Kind
 from perfmodel.specs.workload import Workload
 from perfmodel.workloads import understood
@@ -86,7 +87,8 @@ def scenario_of_run(
         "input": run.input or None,
         "anchor": None if anchor_time is None else f"iteration_time={anchor_time!r}s@{anchor_size}",
     }
-    return Scenario.model_construct(**{key: value for key, value in chosen.items() if value is not None})
+    kind = RunOfCopies if predicts_tokens(network) else Scenario
+    return kind.model_construct(**{key: value for key, value in chosen.items() if value is not None})
 
 
 def network_of(run: Run) -> str:

@@ -81,12 +81,13 @@ class Scaling(Table):
         return [{name: getattr(row, name) for name in (*COLUMNS, "scaling", "fits")} for row in self.rows]
 
     def to_json(self) -> str:
-        """Return what ``perfmodel scale --json`` prints: ``rows``, and the ``scenario`` of the last."""
+        """Return what ``perfmodel scale --json`` prints: ``rows``; ``model`` and ``scenario`` of the last."""
         rows = [
             vars(row) | {name: _table(getattr(row, name)) for name in ("interval", "ratio")}
             for row in self.rows
         ]
-        return json.dumps({"rows": rows, "scenario": self.predictions[-1].scenario})
+        last = self.predictions[-1]
+        return json.dumps({"rows": rows, "model": last.model, "scenario": last.scenario})
 
     def __repr__(self) -> str:
         last = self.predictions[-1]

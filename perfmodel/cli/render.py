@@ -136,7 +136,7 @@ def show_scaling(scaling: Scaling) -> None:
     out.print(
         Text(
             f"{asked['workload']} on {asked['accelerator']}, {asked['precision']}, {asked['strategy']}, "
-            f"{last.scaling} scaling"
+            f"{last.scaling} scaling; {last.model} model"
         ),
         style="bold",
     )

@@ -108,6 +108,7 @@ def notes(cases: Sequence[Case]) -> list[str]:
     lines += [f"{case.name}: {_trained(case.reached)}" for case in cases if case.reached is not None]
     if len({case.prediction.scaling for case in cases}) > 1:
         lines.append("speed-up and efficiency are of weak scaling in some and of strong scaling in others")
+    lines += _models(cases)
     lines += _frameworks(cases)
     unpriced = [case.name for case in cases if case.cost is None]
     if unpriced:
@@ -124,6 +125,15 @@ def _trained(reached: Mapping[str, Any]) -> str:
     """Return how a case is trained, and whether its batch was published."""
     beyond = "" if reached["within_range"] else f", at a batch {outside_published(*reached['batch_sizes'])}"
     return f"{reached['recipe_words']}{beyond}"
+
+
+def _models(cases: Sequence[Case]) -> list[str]:
+    """Say which model answers for each case, where several do."""
+    models = {case.name: case.prediction.model for case in cases}
+    if len(set(models.values())) < 2:
+        return []
+    answered = ", ".join(f"{name} by the {model} model" for name, model in models.items() if model)
+    return [f"predicted {answered}: part of the difference is between the models"]
 
 
 def _frameworks(cases: Sequence[Case]) -> list[str]:

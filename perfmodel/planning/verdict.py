@@ -13,6 +13,7 @@ from perfmodel.planning.results import SearchResult
 from perfmodel.prediction.limits import replicas_alone
 from perfmodel.prediction.target import tokens_note
 from perfmodel.prices import DEFAULT_SERVICE_YEARS
+from perfmodel.sharing import predicts_tokens
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.framework import DEFAULT_FRAMEWORK
 from perfmodel.specs.workload import Workload
@@ -149,7 +150,7 @@ def notes(result: SearchResult) -> list[str]:
         *extrapolated(result),
     ]
     network = workload(goal.workload, goal.options.get("sequence_length"))
-    shares_out = goal.may_share_out(network)
+    shares_out = predicts_tokens(network)
     if not shares_out and (alone := replicas_alone(network)) is not None:
         lines.append(alone)
     if goal.tokens is not None and network.architecture is not None:

@@ -330,6 +330,7 @@ def _prediction(
     return Prediction.model_construct(
         iteration_time=iteration_time,
         terms=step.terms,
+        model="data-parallel",
         interval=uncertain,
         mode="anchored" if setting.scenario.anchor else "traced" if setting.profile else "specs",
         sample=setting.workload.sample,

@@ -19,8 +19,8 @@ def replicas_alone(workload: Workload) -> str | None:
         return None
     return (
         "every accelerator holds a copy of the whole network, and all attention scores: perfmodel layouts, "
-        "and predict --framework megatron-core, know fused attention, and tensor, pipeline and other ways to "
-        "share a transformer out"
+        "and predict with a layout, e.g. --sharding zero1, know fused attention, and tensor, pipeline and "
+        "other ways to share a transformer out"
     )
 
 

@@ -169,6 +169,8 @@ class Prediction(_Result):
     """What one sample is: image, sequence, rating, click."""
     tokens_per_second: float | None
     """Where samples are sequences."""
+    model: Literal["data-parallel", "transformer"] | None = None
+    """Which model answers, by network and layout alone; None in answers saved before they named it."""
     speedup: float
     """Over one accelerator, or over one replica of a transformer that is shared out."""
     scaling_efficiency: float

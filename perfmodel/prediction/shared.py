@@ -90,6 +90,7 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
         terms={name: float(each) for name, each in result.terms.items()},
         interval=physical(uncertain, time, least_time),
         mode="specs" if start is None else "anchored",
+        model="transformer",
         sample=setting.workload.sample,
         scaling="weak" if setting.scaling == "weak" else "strong",
         baseline_time=baseline_time,

@@ -83,7 +83,8 @@ def figures(prediction: Prediction) -> list[tuple[str, str]]:
     """Return label and value of everything else in a prediction."""
     memory = prediction.memory
     unit = f"{prediction.sample}s"
-    report = [("throughput", f"{rate(prediction.samples_per_second)} {unit}/s")]
+    report = [("model", prediction.model)] if prediction.model else []
+    report += [("throughput", f"{rate(prediction.samples_per_second)} {unit}/s")]
     report += update_lines(prediction)
     if prediction.tokens_per_second:
         report.append(("", f"{rate(prediction.tokens_per_second)} tokens/s"))

@@ -23,6 +23,8 @@ class SensitivityReport(TypedDict):
 
     title: str
     """The job in a line."""
+    model: str
+    """Which model answers: data-parallel or transformer."""
     sample: str
     """What a sample is."""
     iteration_time: float
@@ -62,6 +64,7 @@ def sensitivity_report(
             f"{setting.workload.id} on {setting.world_size} x {setting.accelerator.id}, {setting.precision}, "
             f"batch {setting.local_batch_size} each, {setting.scenario.strategy}"
         ),
+        "model": "data-parallel" if setting.layout is None else "transformer",
         "sample": setting.workload.sample,
         "iteration_time": result.answer.iteration_time,
         "cost_per_1000_samples": None if cost is None else 1000 * cost,

@@ -1,7 +1,7 @@
 """A scenario: a workload on some hardware under a plan.  What is left open stays None."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 from perfmodel.errors import InputError
 from perfmodel.specs.layout import Recompute, Sharding
@@ -203,6 +203,7 @@ class Scenario(Described):
     perfmodel.errors.InputError: unknown option 'world'; nearest: world_size
     """
 
+    is_run_of_copies: ClassVar[bool] = False
     workload: Annotated[
         str, OptionInfo(label="Network", offers="workloads", axis="computation", basic=True)
     ] = "resnet50"
@@ -317,6 +318,12 @@ class Scenario(Described):
             return ".".join(keys.get(key, key) for key in place)
 
         return mistake(error, cls, known=OPTIONS, kind="option", written=written)
+
+
+class RunOfCopies(Scenario):
+    """A measured run in the table of data-parallel training, whose model answers whatever the network."""
+
+    is_run_of_copies: ClassVar[bool] = True
 
 
 SHORT = {one.name: one.field for one in declared(Scenario).values() if one.info.name}

@@ -272,6 +272,7 @@ def _block(
             "precision": setting.precision,
             "optimizer": setting.optimizer,
             "scaling": setting.scaling,
+            "model": "transformer",
         }
         columns = answers(setting, layout, constants, runs, of_size)
         columns["iteration_time"] = np.broadcast_to(columns["iteration_time"], (rows,))
