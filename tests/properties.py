@@ -28,6 +28,7 @@ from perfmodel.economics import Conditions
 from perfmodel.equations.fusion import CYCLE_TIME
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
+from perfmodel.prediction.ratio import ratio_between
 from perfmodel.sensitivity.case import Case
 from perfmodel.sensitivity.elasticity import case_of
 from perfmodel.sensitivity.inputs import inputs_of
@@ -257,7 +258,7 @@ def violations(asked: dict[str, Any], rng: random.Random) -> Iterator[Violation]
     found = predict(scenario)
     case = case_of(scenario, CATALOGUE, calibration(), Conditions())
     setting = case.setting
-    checks = (_sound, _one_model, _round_trip, _better_hardware, _larger_batch, _best_choices)
+    checks = (_sound, _bounded, _one_model, _round_trip, _better_hardware, _larger_batch, _best_choices)
     for check in checks:
         for of, excess, *cases in check(asked, found, case, rng):
             longest = max((_longest_message(each) for each in cases), default=0.0)
@@ -307,6 +308,30 @@ def _sound(asked: dict[str, Any], found: Prediction, case: Case, rng: random.Ran
         0 < within.low_95 <= within.low_80 <= total <= within.high_80 <= within.high_95
     ):
         yield "the interval holds its point", math.inf
+
+
+def _bounded(asked: dict[str, Any], found: Prediction, case: Case, rng: random.Random) -> Failures:
+    """No end of an interval lies beyond the same work on one accelerator, nor beyond the ratio of them."""
+    kept = {name: value for name, value in asked.items() if name not in ("global_batch_size", "servers")}
+    changed = {"world_size": 1, "strategy": "all-reduce", "input": "synthetic", "overlap": None}
+    if found.interval is None or found.layout is not None or found.scaling == "strong":
+        return
+    if asked["world_size"] == 1:
+        return
+    if "anchor" in asked and found.scenario["input"] == "real":
+        return
+    alone = predict(**kept | changed)
+    if alone.interval is None:
+        return
+    for end in ("low_80", "low_95"):
+        least = alone.iteration_time if "anchor" in asked else getattr(alone.interval, end)
+        excess = least / getattr(found.interval, end) - 1
+        if excess > ROUNDING:
+            yield f"{end} below that of one accelerator", excess
+    ratio = ratio_between(found, alone, "one")
+    most = max(ratio.value, asked["world_size"])
+    if ratio.high_80 > most * (1 + ROUNDING):
+        yield "speed-up above the ratio of accelerators", ratio.high_80 / most - 1
 
 
 def _one_model(asked: dict[str, Any], found: Prediction, case: Case, rng: random.Random) -> Failures:

@@ -110,7 +110,7 @@ def test_another_option_saves_what_the_verdict_says():
 def test_communication_that_binds_is_explained():
     """Some named change saves what a cause of half of it would, unless another wait takes its place."""
     bound = 0
-    for number in range(300):
+    for number in range(600):
         asked = question(12, number)
         try:
             found = ask(**asked)

@@ -110,7 +110,7 @@ def figures(prediction: Prediction) -> None:
     if spread is not None:
         wider = f" Wider because: {'; '.join(spread.wider_because)}." if spread.wider_because else ""
         if spread.clipped_at is not None:
-            wider = f" The lower ends are cut at {clipped_words(spread.clipped_at)}.{wider}"
+            wider = f" The lower ends are cut at {clipped_words(spread)}.{wider}"
         st.caption(
             f"The iteration takes {show(spread.low_80, 's')} to {show(spread.high_80, 's')} with 80 % "
             f"confidence, {show(spread.low_95, 's')} to {show(spread.high_95, 's')} with 95 %.{wider}"

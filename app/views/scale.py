@@ -132,7 +132,8 @@ def answer_of(
         scaling = scaling_of([each.scenario["world_size"] for each in line], tuple(line))
         for row, value in zip(json.loads(scaling.to_json())["rows"], drawn[name], strict=True):
             rows.append({"curve": name, **row, **({} if y in FIELDS else {"cost_per_epoch": value})})
-    return {"rows": rows, "scenario": next(iter(result.values()))[-1].scenario}
+    last = next(iter(result.values()))[-1]
+    return {"rows": rows, "model": last.model, "scenario": last.scenario}
 
 
 def picture(result: dict[str, list[Prediction]], drawn: dict[str, list[float | None]], y: str) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from perfmodel.arguments import COUNT, TEXT, expect
 from perfmodel.candidates import TooManyCandidates
 from perfmodel.errors import InputError, unknown_name
+from perfmodel.prediction.bound import bounded, fastest_of, least_shared_time
 from perfmodel.specs.layout import caveats, check_adapters
 from perfmodel.specs.stack import DEFAULT_STACK, stack
 from perfmodel.specs.store import Catalogue
@@ -56,7 +57,7 @@ class LayoutRow:
     """Degrees by name, ``sharding`` and ``recompute``."""
     iteration_time: float
     interval: dict[str, float]
-    """``low_80``, ``high_80``, ``low_95``, ``high_95``."""
+    """``low_80``, ``high_80``, ``low_95``, ``high_95``; the lower ends are no less than peaks allow."""
     terms: dict[str, float]
     """Exposed times by the names of ``Prediction.terms``, which sum to ``iteration_time``."""
     memory: dict[str, float]
@@ -267,8 +268,24 @@ def layouts(
         raise InputError(_nothing(result, network.name, gpus, fabric, on))
     shown = range(min(fitting, top or fitting))
     again = _again(result, model, length)
+    served = "amp" if precision == "fp16" else precision
+    peak, _ = fastest_of(fabric.accelerator, served, *fabric.accelerator.training_peak(served))
+    least_time = least_shared_time(
+        network, fabric.accelerator, peak, global_batch_size / gpus, lora is not None
+    )
     rows = tuple(
-        _row(result, row, model, fabric, name, length, precision, lora is not None, float(again[row]))
+        _row(
+            result,
+            row,
+            model,
+            fabric,
+            name,
+            length,
+            precision,
+            lora is not None,
+            float(again[row]),
+            least_time,
+        )
         for row in shown
     )
     machine = f"{gpus} x {fabric.accelerator.id}"
@@ -351,6 +368,7 @@ def _row(
     precision: str,
     adapts: bool,
     again: float,
+    least_time: float,
 ) -> LayoutRow:
     layout = result.layout(row)
     terms = {name: float(getattr(result.steps, part)[row]) for name, part in PART_OF_STEP.items()}
@@ -362,7 +380,7 @@ def _row(
     return LayoutRow(
         layout.words(),
         time,
-        ends(time, spread_of(model)),
+        bounded(ends(time, spread_of(model)), time, least_time),
         terms,
         {"bytes": sum(memory.values()), "capacity": fabric.accelerator.memory_capacity, **memory},
         mfu,

@@ -10,7 +10,7 @@ from perfmodel.calibration import Calibration, calibrated, constants_of
 from perfmodel.errors import InputError
 from perfmodel.prediction.absurd import absurd, checked
 from perfmodel.prediction.bound import above_peak, least_computation_time, least_times, physical
-from perfmodel.prediction.interval import interval, widening_strengths
+from perfmodel.prediction.interval import alone_of, interval, widening_strengths
 from perfmodel.prediction.limits import replicas_alone
 from perfmodel.prediction.result import NO_UPDATES, DeviceMemory, Interval, Memory, Prediction
 from perfmodel.prediction.start_up import epoch_start, start_up, together
@@ -41,7 +41,6 @@ from perfmodel.units import show
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from perfmodel.profile import Profile
     from perfmodel.specs.keywords import SizedOptions
 
 
@@ -183,8 +182,12 @@ def _predicted(setting: Setting, constants: Calibration) -> Prediction:
     mode = "anchored" if setting.scenario.anchor or setting.profile else "specs"
     widening = widening_strengths(setting, step.work, step.terms, constants)
     uncertain = interval(step.iteration_time, mode, setting, widening, constants)
+    deviation = 0.0
     if uncertain is not None and setting.profile is not None:
-        uncertain = _with_noise(uncertain, setting, setting.profile, step.terms)
+        from perfmodel.step.profiled import noise
+
+        deviation = float(noise(setting, setting.profile, step.terms))
+        uncertain = _widened(uncertain, sum(step.terms.values()), deviation)
     least_computing, least_time = least_times(setting)
     computing = float(step.work.alone(setting.accumulation_steps))
     if computing < least_computing:
@@ -194,7 +197,8 @@ def _predicted(setting: Setting, constants: Calibration) -> Prediction:
     elif step.iteration_time < least_time:
         setting = setting._replace(warnings=(*setting.warnings, _too_fast(step.iteration_time, least_time)))
     if uncertain is not None:
-        uncertain = physical(uncertain, step.iteration_time, least_time)
+        alone = alone_of(setting, computing, widening, mode, constants, deviation)
+        uncertain = physical(uncertain, step.iteration_time, least_time, alone)
     return _prediction(setting, step, baseline_time, uncertain, constants)
 
 
@@ -216,12 +220,6 @@ def _too_fast(iteration_time: float, least_time: float) -> str:
         f"{show(iteration_time, 's')} is less than the {show(least_time, 's')} that peaks and links allow: "
         f"check the unit and the batch of what was measured"
     )
-
-
-def _with_noise(uncertain: Interval, setting: Setting, profile: Profile, terms: dict[str, float]) -> Interval:
-    from perfmodel.step.profiled import noise
-
-    return _widened(uncertain, sum(terms.values()), float(noise(setting, profile, terms)))
 
 
 def _widened(interval: Interval, iteration_time: float, deviation: float) -> Interval:
@@ -330,9 +328,9 @@ def _prediction(
     return Prediction.model_construct(
         iteration_time=iteration_time,
         terms=step.terms,
-        model="data-parallel",
         interval=uncertain,
         mode="anchored" if setting.scenario.anchor else "traced" if setting.profile else "specs",
+        model="data-parallel",
         sample=setting.workload.sample,
         scaling="weak" if setting.scaling == "weak" else "strong",
         baseline_time=baseline_time,

@@ -129,17 +129,46 @@ def ratio_between(one: Prediction, other: Prediction, to: str) -> Ratio:
     value = one.samples_per_second / other.samples_per_second
     if one.interval is None or other.interval is None:
         return Ratio.model_construct(to=to, value=value, low_80=None, high_80=None, sure=None)
-    unshared = unshared_of(job_of(one), job_of(other))
+    jobs = job_of(one), job_of(other)
+    unshared = unshared_of(*jobs)
     half = float(
         ratio_half_width(_half_width(one, one.interval), _half_width(other, other.interval), unshared)
     )
+    low, high, clipped_at = value / math.exp(half), value * math.exp(half), None
+    accelerators = _accelerators(jobs[0], jobs[1])
+    if accelerators > 1 and high > accelerators:
+        high, clipped_at = max(value, accelerators), accelerators
+    elif accelerators < 1 and low < accelerators:
+        low, clipped_at = min(value, accelerators), accelerators
     return Ratio.model_construct(
         to=to,
         value=value,
-        low_80=value / math.exp(half),
-        high_80=value * math.exp(half),
+        low_80=low,
+        high_80=high,
         sure=sure_of(value, half),
+        clipped_at=clipped_at,
     )
+
+
+def _accelerators(one: Job, other: Job) -> float:
+    """Return the ratio of the accelerators of jobs that differ in nothing else: no speed-up is larger.
+
+    Not a number of other jobs, nor where each of more accelerators does a larger batch than each of fewer.
+    """
+    larger, smaller = sorted((one, other), key=lambda job: -job.world_size)
+    apart = dict(zip(DISTANCES, distances(one, other), strict=True))
+    kept = [name for name in DISTANCES if name not in ("world size", "batch")]
+    if smaller.world_size == 1:
+        kept.remove("plan")  # one accelerator exchanges nothing
+    is_alike = (one.kind, one.start) == (other.kind, other.start) and not any(apart[name] for name in kept)
+    return one.world_size / other.world_size if is_alike and larger.batch <= smaller.batch else math.nan
+
+
+def half_width(ratio: Ratio) -> float | None:
+    """Return half the width of a ratio's 80 % interval, of its logarithm, before an end was cut."""
+    if ratio.low_80 is None or ratio.high_80 is None:
+        return None
+    return math.log(max(ratio.high_80 / ratio.value, ratio.value / ratio.low_80))
 
 
 def _half_width(prediction: Prediction, interval: Interval) -> float:

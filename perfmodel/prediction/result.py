@@ -85,8 +85,11 @@ class Interval(_Result):
     wider_because: list[str] = late()
     """What about this scenario lies beyond the measured runs."""
     clipped_at: float | None = None
-    """The least time that peaks and links allow [s], where a lower end lay below it and was moved up to it
-    (or to the prediction itself, where an anchor put that below it too); else None."""
+    """The least time that is possible [s], where a lower end lay below it and was moved up to it (or to the
+    prediction itself, where an anchor put that below it too); of both ends that of the 80 % interval, if it
+    was moved.  Else None."""
+    clipped_by: Literal["peaks and links", "one accelerator"] | None = None
+    """What makes it the least: physics, or the time of one accelerator that does its share alone."""
 
 
 class Ratio(_Result):
@@ -102,6 +105,9 @@ class Ratio(_Result):
     """Upper end of the 80 % interval."""
     sure: float | None
     """Probability that the one that seems faster is."""
+    clipped_at: float | None = None
+    """The ratio of their accelerators, where the jobs differ in nothing else and an end of the interval lay
+    beyond it and was moved to it; else None."""
 
     @property
     def words(self) -> str:
@@ -163,14 +169,14 @@ class Prediction(_Result):
     """None without a fit to measured runs."""
     mode: Literal["specs", "anchored", "traced"]
     """What the prediction stands on."""
+    model: Literal["data-parallel", "transformer"] | None = None
+    """Which model answers, by network and layout alone; None in answers saved before they named it."""
     samples_per_second: float
     """Of the whole job."""
     sample: str
     """What one sample is: image, sequence, rating, click."""
     tokens_per_second: float | None
     """Where samples are sequences."""
-    model: Literal["data-parallel", "transformer"] | None = None
-    """Which model answers, by network and layout alone; None in answers saved before they named it."""
     speedup: float
     """Over one accelerator, or over one replica of a transformer that is shared out."""
     scaling_efficiency: float

@@ -48,7 +48,7 @@ def interval_lines(prediction: Prediction) -> list[tuple[str, str]]:
         ("95 % interval", f"{show(result.low_95, 's')} to {show(result.high_95, 's')}"),
     ]
     if result.clipped_at is not None:
-        lines.append(("cut at", clipped_words(result.clipped_at)))
+        lines.append(("cut at", clipped_words(result)))
     return lines + [("" if i else "wider because", why) for i, why in enumerate(result.wider_because)]
 
 

@@ -27,6 +27,8 @@ class ScaleAnswer(TypedDict):
 
     rows: list[ScalingRow]
     """A row for each number, as they were asked for."""
+    model: str
+    """Which model answers: data-parallel or transformer."""
     scenario: Understood
     """Of the last row."""
 
