@@ -291,6 +291,9 @@ def layouts(
     machine = f"{gpus} x {fabric.accelerator.id}"
     if fabric.link.kind == "torus" and fabric.per_node == gpus:
         machine += f", one slice joined by {fabric.link.id}"
+    if gpus > fabric.domain and fabric.inter_link is not known.link(fabric.inter_link.id):
+        limit = fabric.nics * fabric.inter_link.bandwidth.value
+        machine += f", a machine of which may send {show(limit, 'B/s')}"
     capacity = fabric.accelerator.memory_capacity
     ruled_out = None if result.ruled_out is None else _ruled_out(result.ruled_out)
     counts = fitting, result.candidates, result.rejected

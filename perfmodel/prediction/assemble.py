@@ -11,7 +11,7 @@ from perfmodel.errors import InputError
 from perfmodel.prediction.absurd import absurd, checked
 from perfmodel.prediction.bound import above_peak, least_computation_time, least_times, physical
 from perfmodel.prediction.interval import alone_of, interval, widening_strengths
-from perfmodel.prediction.limits import replicas_alone
+from perfmodel.prediction.limits import network_limit, replicas_alone
 from perfmodel.prediction.result import NO_UPDATES, DeviceMemory, Interval, Memory, Prediction
 from perfmodel.prediction.start_up import epoch_start, start_up, together
 from perfmodel.prediction.traffic import traffic_of
@@ -338,6 +338,7 @@ def _prediction(
         **come_to,
         memory=memory,
         verdict=partial(checked, verdict, setting, step, constants),
+        network_limit=partial(checked, network_limit, setting, constants),
         placement=partial(placement, setting),
         defaults=list(setting.defaults),
         warnings=warnings,

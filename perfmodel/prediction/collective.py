@@ -17,7 +17,6 @@ from perfmodel.errors import InputError, unknown_name
 from perfmodel.prediction.collective_spread import interval_of
 from perfmodel.prediction.nccl_choice import nccl_ways
 from perfmodel.prediction.result import Interval
-from perfmodel.resolve import NCCL_CONNECTIONS
 from perfmodel.specs.names import word_of
 from perfmodel.specs.record import Record, fresh
 from perfmodel.specs.rings import check_rings, filled_racks
@@ -222,7 +221,7 @@ def _numbers(name: str, fabric: Point) -> Fabric:
     if fabric.nodes == 1:
         return Fabric(hop, inside, 0.0, inside)
     assert link is not None  # ``collective`` has refused it
-    limits = port_limits(link, constants, NCCL_CONNECTIONS)
+    limits = port_limits(link, constants, fabric.connections)
 
     def carried(slowdown: float) -> float:
         return fabric.nics * min((limits | {"link": limits["link"] / slowdown}).values())

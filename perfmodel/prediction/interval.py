@@ -210,7 +210,8 @@ def alone_of(
     """
     if setting.updates is not None:
         return NOT_KNOWN
-    alone = alone * (setting.world_size > 1)
+    if setting.strategy != "parameter-server":
+        alone = alone * (setting.world_size > 1)
     if setting.profile is not None:
         from perfmodel.step.profiled import NORMAL_80, NORMAL_95
 

@@ -66,7 +66,7 @@ class Traffic(_Result):
     message_bytes: float
     """Of each, as the size of a collective is counted [B]."""
     time: float
-    """All of it alone, nothing hidden [s]."""
+    """All of it, nothing hidden [s]; of a transformer at the rate that is left beside computation."""
     exposed_time: float
     """What it adds to the iteration [s]."""
 
@@ -197,6 +197,9 @@ class Prediction(_Result):
     verdict: str = late()
     """What binds, and what a better network would bring; worked out when it is first read, as it asks for
     the iteration on other networks."""
+    network_limit: str | None = late(None)
+    """What binds the exchange other than its link, and what would lift it, in words; None where the link
+    does, or nothing is exchanged."""
     placement: str = late()
     """How the job lies on its nodes."""
     defaults: list[str]

@@ -53,7 +53,7 @@ def understood(setting: Setting) -> dict[str, object]:
     if setting.layout is not None:
         if is_slice(setting.scenario, setting.node, setting.intra_link):
             filled["inter_link"] = None
-        filled |= {"overlap": None, "connections": setting.scenario.connections, **_of_layout(setting.layout)}
+        filled |= {"overlap": None, **_of_layout(setting.layout)}
     if setting.profile is not None and setting.profile.measures_input:
         # the measured wait stands, unless it was asked for other workers
         filled |= {name: getattr(setting.scenario, name) for name in ("loader_workers", "storage")}

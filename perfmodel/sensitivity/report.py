@@ -8,6 +8,7 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from perfmodel.calibration import Calibration
+from perfmodel.link_caveats import cap_note
 from perfmodel.prices import price_words
 from perfmodel.sensitivity.arms import choices
 from perfmodel.sensitivity.crossovers import crossovers
@@ -138,6 +139,9 @@ def _notes(result: Sensitivity) -> list[str]:
         lines.append("anchored: the measured run stays as it is; counts are varied from specs alone")
     elif setting.scenario.anchor is not None:
         lines.append("anchored: the measurement holds for this batch, which is not varied")
+    cap = cap_note(setting.node, setting.inter_link, setting.nics, setting.scenario.network_cap)
+    if cap is not None and setting.domains > 1:
+        lines.append(cap)
     if setting.overlap == "fused":
         lines.append("gradients fused by time: messages merge anew as inputs change, by jumps")
     return lines

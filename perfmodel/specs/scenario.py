@@ -125,8 +125,9 @@ class Scenario(Described):
     intra_link : Link between accelerators of a node.  [default: the node's]
     inter_link : Link between nodes, e.g. ethernet-25g-tcp.  [default: the node's]
     nics : [1] Network adapters per node that carry gradients.  [default: the node's]
-    connections : [1] TCP connections between two nodes, where a provider limits each; 1 in most containers.
-        [default: NCCL's 16, or 1 to servers]
+    connections : [1] TCP connections between two nodes, where a provider or the kernel limits each; 1 in most
+        containers.  [default: NCCL's 16, or 1 to servers]
+    network_cap : Whether the network limit of a rented machine holds, over its own link or another.
     oversubscription : [1] Bandwidth into a rack over bandwidth out of it, e.g. 4.
     rack_nodes : [1] Nodes under one switch, with oversubscription or --algorithm multi-ring.
     placement : How the job's ring lies on the racks.
@@ -225,6 +226,7 @@ class Scenario(Described):
     ] = None
     nics: Annotated[_Count | None, OptionInfo(label="Network adapters per machine", axis="place")] = None
     connections: Annotated[_Count | None, OptionInfo(label="TCP connections", axis="place")] = None
+    network_cap: Annotated[bool, OptionInfo(label="Network limit of a machine holds", axis="place")] = True
     oversubscription: Annotated[float, OptionInfo(label="Oversubscription of racks", axis="place")] = 1.0
     rack_nodes: Annotated[_Count | None, OptionInfo(label="Machines of a rack", axis="place")] = None
     placement: Annotated[Placement, OptionInfo(label="Order on the racks", axis="place")] = "contiguous"

@@ -14,6 +14,7 @@ from perfmodel.equations.collective_bandwidths import switched_ring_bandwidth
 from perfmodel.equations.link_rates import (
     achieved_bandwidth,
     connections_bandwidth,
+    kernel_ceiling,
     kernel_spared_fraction,
     moved_bandwidth,
     narrowest_bandwidth,
@@ -21,6 +22,7 @@ from perfmodel.equations.link_rates import (
     one_link_bandwidth,
     staged_bandwidth,
 )
+from perfmodel.link_caveats import network_cap
 from perfmodel.resolve import NCCL_CONNECTIONS, Setting
 from perfmodel.specs.link import Link
 from perfmodel.specs.rings import filled_racks
@@ -172,7 +174,8 @@ def _adapter_limits(
     link, served = setting.inter_link, setting.strategy == "parameter-server"
     joined = setting.nodes_per_domain
     nics = setting.nics * joined
-    limits: dict[str, Any] = {**port_limits(link, calibration, setting.connections)}
+    usual = 1 if served else NCCL_CONNECTIONS
+    limits: dict[str, Any] = {**port_limits(link, calibration, setting.connections, usual)}
     share = calibration.server_fraction if served and link.passes_kernel else 1.0
     slower = _rack_factor(setting) if slowdown is None else slowdown
     is_plain = share == slower == 1.0
@@ -202,15 +205,8 @@ def _adapter_limits(
 
 
 def machine_limit(setting: Setting) -> float | None:
-    """Return what all adapters of a machine may send together [B/s]; None where nothing limits it.
-
-    A provider limits the instance, so the limit holds for any number of its own adapters, written out or
-    not.  Another link than the machine's own is another network, about which the limit says nothing.
-    """
-    limit = setting.node.network_bandwidth
-    if limit is None or setting.inter_link.id != setting.node.inter_link:
-        return None
-    return limit.value
+    """Return what all adapters of a machine may send together [B/s]; None where nothing limits it."""
+    return network_cap(setting.node, setting.inter_link, setting.scenario.network_cap)
 
 
 def crosses_network(setting: Setting) -> bool:
@@ -229,11 +225,16 @@ def _latency(link: Link) -> float:
     return (link.bulk_hop_latency or link.hop_latency).value
 
 
-def fraction(link: Link, calibration: Calibration) -> float:
+def fraction(link: Link, calibration: Calibration, ceiling: float | None = None) -> float:
     """Share of a link's rate that bulk transfers reach: its own where measured, else its kind's.
 
     Transports between nodes that spare the kernel its work reach at least what its TCP does on a port of the
     same rate: whoever has both may take the faster.
+
+    Parameters
+    ----------
+    link, calibration : what is known of it
+    ceiling : what the kernel's TCP carries at most over one adapter [B/s]; by default by usual connections
     """
     if link.achieved_fraction is not None:
         return link.achieved_fraction.value
@@ -242,15 +243,38 @@ def fraction(link: Link, calibration: Calibration) -> float:
     own = known.get(link.kind, known["other"]) if learned is None else fitted().parameters[learned]
     if link.scope != "inter" or link.passes_kernel:
         return own
-    share: Any = kernel_spared_fraction(own, known[KERNEL_TCP], calibration.tcp_ceiling, link.bandwidth.value)
+    most = calibration.tcp_ceiling if ceiling is None else ceiling
+    share: Any = kernel_spared_fraction(own, known[KERNEL_TCP], most, link.bandwidth.value)
     return share  # type: ignore[no-any-return]
 
 
-def port_limits(link: Link, calibration: Calibration, connections: int) -> dict[str, float]:
-    """Return what may bind bulk transfers over one adapter or port [B/s], by ``adapter_limits``' names."""
-    limits: dict[str, Any] = {"link": achieved_bandwidth(link.bandwidth.value, fraction(link, calibration))}
+def tcp_ceiling(calibration: Calibration, connections: int, usual: int = NCCL_CONNECTIONS) -> float:
+    """Return what the kernel's TCP carries at most over one adapter [B/s].
+
+    Parameters
+    ----------
+    calibration : has what it carries by the usual connections
+    connections, usual : between two machines, and what the software opens where nobody says
+    """
+    if connections == usual:
+        return calibration.tcp_ceiling
+    exponent = calibration.connections_exponent
+    ceiling: Any = kernel_ceiling(calibration.tcp_ceiling, connections, usual, exponent)
+    return ceiling  # type: ignore[no-any-return]
+
+
+def port_limits(
+    link: Link, calibration: Calibration, connections: int, usual: int = NCCL_CONNECTIONS
+) -> dict[str, float]:
+    """Return what may bind bulk transfers over one adapter or port [B/s], by ``adapter_limits``' names.
+
+    Takes what ``tcp_ceiling`` takes.
+    """
+    ceiling = tcp_ceiling(calibration, connections, usual)
+    share = fraction(link, calibration, ceiling)
+    limits: dict[str, Any] = {"link": achieved_bandwidth(link.bandwidth.value, share)}
     if link.passes_kernel:
-        limits["kernel"] = calibration.tcp_ceiling
+        limits["kernel"] = ceiling
     if link.flow_bandwidth is not None:
         limits["connections"] = connections_bandwidth(connections, link.flow_bandwidth.value)
     return limits
