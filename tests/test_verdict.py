@@ -142,7 +142,7 @@ def test_what_waits_instead_of_communication_is_named():
 def test_a_shorter_exchange_with_servers_saves_less_than_itself_where_stragglers_are_waited_for():
     """The stated share is of the whole iteration: pushes of the fast hide behind the wait for the slow."""
     asked = {"workload": "vgg16", "world_size": 8, "strategy": "parameter-server", "node": "aws-p3.2xlarge"}
-    asked |= {"jitter": "lognormal:cv=0.3", "inter_link": "ethernet-25g-tcp"}
+    asked |= {"jitter": "lognormal:cv=0.3", "inter_link": "ethernet-25g-tcp", "network_cap": False}
     scenario = Scenario(**asked)
     found = predict(scenario)
     saves = saved_by_input(scenario, inter_link_hop_latency=0.5)

@@ -303,7 +303,8 @@ def _prediction(
         warnings += [doubt] if doubt else []
     if setting.strategy == ONE_PROCESS and setting.world_size > 1 and come_to["speedup"] < 1:
         warnings.append(slower_than_one(setting, step, baseline_time))
-    if (note := spread_note(setting, step.terms["straggler_time"] / iteration_time, constants)) is not None:
+    waiting, efficiency = step.terms["straggler_time"], come_to["scaling_efficiency"]
+    if (note := spread_note(setting, waiting, iteration_time, efficiency, constants)) is not None:
         warnings.append(note)
     if setting.compression is not None:
         warnings += compression_caveats(setting.compression)

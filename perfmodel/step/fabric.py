@@ -185,7 +185,7 @@ def _adapter_limits(
             name: node_bandwidth(rate, nics, share, uplinks.get(name, 1.0)) for name, rate in limits.items()
         }
     if (whole := machine_limit(setting)) is not None:
-        reached: Any = achieved_bandwidth(whole, fraction(link, calibration))
+        reached: Any = achieved_bandwidth(whole, _share_of_cap(setting, calibration))
         is_plain = is_plain and joined == 1
         limits["machine"] = reached if is_plain else node_bandwidth(reached, joined, share, slower)
     if setting.strategy == "all-reduce" and setting.accelerator.collective_library is not None:
@@ -207,6 +207,17 @@ def _adapter_limits(
 def machine_limit(setting: Setting) -> float | None:
     """Return what all adapters of a machine may send together [B/s]; None where nothing limits it."""
     return network_cap(setting.node, setting.inter_link, setting.scenario.network_cap)
+
+
+def _share_of_cap(setting: Setting, calibration: Calibration) -> float:
+    """Share of a machine's limit that bulk transfers reach: its own link's, over another no less than TCP's.
+
+    So a faster link is never slower under the same limit.
+    """
+    share = fraction(setting.inter_link, calibration)
+    if setting.inter_link.id == setting.node.inter_link:
+        return share
+    return max(share, calibration.link_fraction[KERNEL_TCP])
 
 
 def crosses_network(setting: Setting) -> bool:
