@@ -45,7 +45,8 @@ PRESETS = {
     "Parameter server or ring?": (
         "scale",
         {
-            "node": "aws-p3.2xlarge",
+            "node": "pcie-workstation-1gpu",
+            "accelerator": "v100-sxm2-16gb",
             "gpus": "2,4,8,16,32",
             "inter-link": "ethernet-25g-tcp",
             "strategy": "parameter-server",
