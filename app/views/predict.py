@@ -187,7 +187,7 @@ def page(asked: Asked) -> None:
     charts.draw(charts.waterfall(prediction), "iteration", f"Terms of one iteration: {prediction.verdict}")
     sent_in_all = f"Communication takes {show(prediction.communication_time, 's')} in all"
     st.caption(
-        f"{for_planners(prediction.placement)}. {sent_in_all}"
+        f"{for_planners(prediction.placement)}, by the {prediction.model} model. {sent_in_all}"
         + ("; what the backward pass hides is hatched." if prediction.layout is None else ".")
     )
     pipeline_chart.draw_schedule(asked.scenario(), prediction, "pipeline")

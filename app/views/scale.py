@@ -293,7 +293,9 @@ def page(asked: Asked) -> None:
         drawn = values(result, asked, y)
     first = next(iter(result.values()))
     with asked.top:
-        st.subheader(f"{first[-1].scenario['workload']} on {first[-1].scenario['accelerator']}", anchor=False)
+        last = first[-1]
+        st.subheader(f"{last.scenario['workload']} on {last.scenario['accelerator']}", anchor=False)
+        st.caption(f"By the {last.model} model.")
         at_end = asked.picked | {"gpus": first[-1].scenario["world_size"]}
         st.markdown(ends(result, "" if first[-1].memory.fits else layout_options.remedy(at_end)))
     if y == "cost" and not any(value for line in drawn.values() for value in line):

@@ -111,8 +111,7 @@ def _markdown(answer: SensitivityReport) -> str:
     columns = {key: text for key, text in _COLUMNS.items() if priced or not key.startswith("cost")}
     parts = [
         f"## {answer['title']}\n",
-        f"Iteration time {answer['iteration_time']:.6g} s by the {answer['model']} model.  Elasticities: "
-        "percent for each percent.\n",
+        f"Iteration time {answer['iteration_time']:.6g} s.  Elasticities: percent for each percent.\n",
         *([f"Price {answer['price_words']}.\n"] if answer["price_words"] else []),
         markdown_table(answer["inputs"], columns),
         "### What binds\n",
@@ -131,7 +130,7 @@ def _show(answer: SensitivityReport) -> None:
 
     out = console()
     out.print(Text(answer["title"]), style="bold")
-    line = f"iteration time {show(answer['iteration_time'], 's')} by the {answer['model']} model"
+    line = f"iteration time {show(answer['iteration_time'], 's')}"
     cost = answer["cost_per_1000_samples"]
     if cost is not None:
         line += f"; {cost:.3g} USD for 1,000 {answer['sample']}s"

@@ -179,7 +179,8 @@ def in_order(ratio: Ratio, order: int) -> Ratio:
         moved = {"low_80": max(ratio.low_80, min(1.0, ratio.value))}
     else:
         moved = {"high_80": min(ratio.high_80, max(1.0, ratio.value))}
-    return ratio.model_copy(update={**moved, "sure": 1.0})
+    agrees = order * (ratio.value - 1) >= 0
+    return ratio.model_copy(update={**moved, "sure": 1.0} if agrees else moved)
 
 
 def ratio_between(one: Prediction, other: Prediction, to: str, catalogue: Catalogue | None = None) -> Ratio:

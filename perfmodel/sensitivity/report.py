@@ -59,13 +59,14 @@ def sensitivity_report(
     """Return everything there is to say of a sensitivity, in plain tables."""
     case, setting = result.case, result.case.setting
     totals = sums(case)
+    model = "data-parallel" if setting.layout is None else "transformer"
     cost = result.answer.cost_per_sample
     return {
         "title": (
             f"{setting.workload.id} on {setting.world_size} x {setting.accelerator.id}, {setting.precision}, "
-            f"batch {setting.local_batch_size} each, {setting.scenario.strategy}"
+            f"batch {setting.local_batch_size} each, {setting.scenario.strategy}, {model} model"
         ),
-        "model": "data-parallel" if setting.layout is None else "transformer",
+        "model": model,
         "sample": setting.workload.sample,
         "iteration_time": result.answer.iteration_time,
         "cost_per_1000_samples": None if cost is None else 1000 * cost,
