@@ -18,7 +18,7 @@ from perfmodel.prediction.collective import ALGORITHMS, collective
 from perfmodel.specs.link import Link
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
-from perfmodel.step.fabric import KERNEL_TCP, bulk_bandwidth
+from perfmodel.step.ports import KERNEL_TCP, bulk_bandwidth
 
 CATALOGUE = Catalogue.built_in()
 LINKS = [CATALOGUE.link(name) for name in CATALOGUE.ids("links")]

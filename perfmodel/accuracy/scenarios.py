@@ -6,13 +6,14 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+from perfmodel.accuracy.run_of_copies import RunOfCopies
 from perfmodel.accuracy.runs import Run
 from perfmodel.accuracy.software import VARIANTS, optimizer_of, software_of
 from perfmodel.errors import InputError
 from perfmodel.resolve import GENERIC_NODE
 from perfmodel.sharing import predicts_tokens
 from perfmodel.specs.provenance import SourcedSpec
-from perfmodel.specs.scenario import RunOfCopies, Scenario
+from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue, Kind
 from perfmodel.specs.workload import Workload
 from perfmodel.workloads import understood

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 from perfmodel.arguments import COUNT, TEXT, expect
 from perfmodel.candidates import TooManyCandidates
 from perfmodel.errors import InputError, unknown_name
-from perfmodel.prediction.bound import bounded, fastest_of, least_shared_time
+from perfmodel.prediction.bound import bounded, least_layout_time
 from perfmodel.specs.layout import caveats, check_adapters
 from perfmodel.specs.stack import DEFAULT_STACK, stack
 from perfmodel.specs.store import Catalogue
@@ -268,26 +268,13 @@ def layouts(
         raise InputError(_nothing(result, network.name, gpus, fabric, on))
     shown = range(min(fitting, top or fitting))
     again = _again(result, model, length)
-    served = "amp" if precision == "fp16" else precision
-    peak, _ = fastest_of(fabric.accelerator, served, *fabric.accelerator.training_peak(served))
-    least_time = least_shared_time(
-        network, fabric.accelerator, peak, global_batch_size / gpus, lora is not None
-    )
     rows = tuple(
-        _row(
-            result,
-            row,
-            model,
-            fabric,
-            name,
-            length,
-            precision,
-            lora is not None,
-            float(again[row]),
-            least_time,
-        )
+        _row(result, row, model, fabric, name, length, precision, lora is not None, float(again[row]))
         for row in shown
     )
+    each = global_batch_size / gpus
+    least = least_layout_time(network, fabric.accelerator, precision, each, lora is not None)
+    rows = tuple(replace(row, interval=bounded(row.interval, row.iteration_time, least)) for row in rows)
     machine = f"{gpus} x {fabric.accelerator.id}"
     if fabric.link.kind == "torus" and fabric.per_node == gpus:
         machine += f", one slice joined by {fabric.link.id}"
@@ -371,7 +358,6 @@ def _row(
     precision: str,
     adapts: bool,
     again: float,
-    least_time: float,
 ) -> LayoutRow:
     layout = result.layout(row)
     terms = {name: float(getattr(result.steps, part)[row]) for name, part in PART_OF_STEP.items()}
@@ -383,7 +369,7 @@ def _row(
     return LayoutRow(
         layout.words(),
         time,
-        bounded(ends(time, spread_of(model)), time, least_time),
+        ends(time, spread_of(model)),
         terms,
         {"bytes": sum(memory.values()), "capacity": fabric.accelerator.memory_capacity, **memory},
         mfu,

@@ -44,7 +44,7 @@ def alternatives(result: SearchResult) -> list[Alternative]:
     nearest = result.nearest if result.chosen is None else result.chosen
     if result.met or nearest is None:
         return []
-    found = []
+    helping = []
     for option, field, default in _defaults(result, nearest):
         best: Alternative | None = None
         for times in TIMES:
@@ -54,8 +54,8 @@ def alternatives(result: SearchResult) -> list[Alternative]:
             if one is not None and one.is_likely:
                 break
         if best is not None and (best.meets or _better(result, best.plan, nearest)):
-            found.append(best)
-    return found
+            helping.append(best)
+    return helping
 
 
 def _defaults(result: SearchResult, nearest: dict[str, Any]) -> Iterator[tuple[str, str, int]]:
@@ -80,15 +80,14 @@ def _tried(
     where = {"instances": (offer,), "nodes": ()} if offer else {"instances": (), "nodes": (nearest["node"],)}
     goal: Goal = result.goal.model_copy(update={field: value, **where})
     try:
-        found = search(goal, result.catalogue, result.constants)
+        answer = search(goal, result.catalogue, result.constants)
     except (InputError, TooManyCandidates):
         return None
-    plan = found.chosen or found.nearest
-    return (
-        None
-        if plan is None
-        else Alternative(option, default, value, found.met, found.met and found.likely_row is not None, plan)
-    )
+    plan = answer.chosen or answer.nearest
+    if plan is None:
+        return None
+    is_likely = answer.met and answer.likely_row is not None
+    return Alternative(option, default, value, answer.met, is_likely, plan)
 
 
 def _better(result: SearchResult, one: dict[str, Any], other: dict[str, Any]) -> bool:

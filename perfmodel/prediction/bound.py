@@ -151,6 +151,15 @@ def least_shared_time(
     return physical_iteration_time(flops, 0.0, peak_flops, accelerator.memory_bandwidth.value)
 
 
+def least_layout_time(
+    workload: Workload, accelerator: Accelerator, precision: str, samples: float, adapts: bool
+) -> float:
+    """Return the same by the precision of a layout's products: bf16, fp16 or fp8."""
+    served = "amp" if precision == "fp16" else precision
+    peak, _ = fastest_of(accelerator, served, *accelerator.training_peak(served))
+    return float(least_shared_time(workload, accelerator, peak, samples, adapts))
+
+
 def above_peak(setting: Setting) -> str:
     """Return why a utilisation may exceed 100 %: MFU counts operations that fast algorithms avoid."""
     reasons = []

@@ -23,8 +23,9 @@ from perfmodel.specs.rings import check_rings, filled_racks
 from perfmodel.specs.scenario import SYNONYMS
 from perfmodel.specs.torus import check_torus
 from perfmodel.step.all_reduce import ONLY_WHEN_ASKED, all_reduce_times
-from perfmodel.step.fabric import Fabric, port_limits, ring_bandwidth
+from perfmodel.step.fabric import Fabric
 from perfmodel.step.layout import Group
+from perfmodel.step.ports import port_limits, ring_bandwidth
 from perfmodel.units import show, show_range
 
 Way = tuple[float, str, Any]

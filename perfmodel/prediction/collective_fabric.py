@@ -19,7 +19,7 @@ from perfmodel.specs.peer_graph import ranks_of
 from perfmodel.specs.scenario import Placement
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.torus import parse_torus
-from perfmodel.step.fabric import bulk_bandwidth
+from perfmodel.step.ports import bulk_bandwidth
 from perfmodel.units import show
 
 PLACEMENTS: tuple[Placement, ...] = get_args(Placement)

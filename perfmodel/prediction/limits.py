@@ -6,15 +6,9 @@ from perfmodel.calibration import Calibration
 from perfmodel.resolve import NCCL_CONNECTIONS, Setting
 from perfmodel.specs.link import Link
 from perfmodel.specs.workload import Workload
-from perfmodel.step.fabric import (
-    adapter_limits,
-    busiest_ports,
-    crosses_network,
-    inside_limits,
-    inside_link,
-    tcp_ceiling,
-)
+from perfmodel.step.fabric import adapter_limits, busiest_ports, crosses_network, inside_limits, inside_link
 from perfmodel.step.parts import communicates
+from perfmodel.step.ports import tcp_ceiling
 from perfmodel.units import show
 
 TIE = 1 + 1e-9

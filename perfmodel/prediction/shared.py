@@ -20,9 +20,9 @@ from perfmodel.resolve import Setting
 from perfmodel.specs.layout import SELECTIVE, Layout
 from perfmodel.specs.link import Link
 from perfmodel.step.evaluate import MeasuredRun, Outcome, measured_run, outcome_of
-from perfmodel.step.fabric import bulk_bandwidth
 from perfmodel.step.input_wait import shared_input_time
 from perfmodel.step.parts import figures
+from perfmodel.step.ports import bulk_bandwidth
 from perfmodel.step.terms import SHARED_TERMS, sent
 from perfmodel.transformers.evaluate import (
     case_of_setting,

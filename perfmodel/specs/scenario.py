@@ -125,8 +125,7 @@ class Scenario(Described):
     intra_link : Link between accelerators of a node.  [default: the node's]
     inter_link : Link between nodes, e.g. ethernet-25g-tcp.  [default: the node's]
     nics : [1] Network adapters per node that carry gradients.  [default: the node's]
-    connections : [1] TCP connections between two nodes, where a provider or the kernel limits each; 1 in most
-        containers.  [default: NCCL's 16, or 1 to servers]
+    connections : [1] TCP connections between two nodes, often 1 in containers.  [default: 16; 1 to servers]
     network_cap : Whether the network limit of a rented machine holds, over its own link or another.
     oversubscription : [1] Bandwidth into a rack over bandwidth out of it, e.g. 4.
     rack_nodes : [1] Nodes under one switch, with oversubscription or --algorithm multi-ring.
@@ -146,8 +145,7 @@ class Scenario(Described):
         (zero3).  [default: none, or the stack's own]
     recompute : What the backward pass computes again instead of keeping it.  [default: none]
     lora : [1] Rank of adapters on all products of attention, trained instead of a transformer's own weights.
-    micro_batch_size : [samples] Of one replica in one pass, where it spans accelerators; with a global batch
-        the number of passes follows.
+    micro_batch_size : [samples] Of one replica in one pass; with a global batch the number of passes follows.
     servers : [1] Parameter servers, on machines of their own.  [default: 1]
     server_shards : How gradients are dealt out to servers: split evenly, whole tensors in turn, whole tensors
         to the server that holds least, or only large ones split.  [default: as the framework does]
@@ -320,12 +318,6 @@ class Scenario(Described):
             return ".".join(keys.get(key, key) for key in place)
 
         return mistake(error, cls, known=OPTIONS, kind="option", written=written)
-
-
-class RunOfCopies(Scenario):
-    """A measured run in the table of data-parallel training, whose model answers whatever the network."""
-
-    is_run_of_copies: ClassVar[bool] = True
 
 
 SHORT = {one.name: one.field for one in declared(Scenario).values() if one.info.name}

@@ -8,16 +8,11 @@ from typing import Any, NamedTuple
 from perfmodel.calibration import Calibration
 from perfmodel.collectives.generation import generation_index
 from perfmodel.collectives.model import PATH_SHARE, Start, fitted, start_of
-from perfmodel.collectives.place import BUILT_IN, has_low_latency, port_share
+from perfmodel.collectives.place import BUILT_IN, has_low_latency
 from perfmodel.collectives.racks import Racks
-from perfmodel.equations.collective_bandwidths import switched_ring_bandwidth
 from perfmodel.equations.link_rates import (
     achieved_bandwidth,
-    connections_bandwidth,
-    kernel_ceiling,
-    kernel_spared_fraction,
     moved_bandwidth,
-    narrowest_bandwidth,
     node_bandwidth,
     one_link_bandwidth,
     staged_bandwidth,
@@ -26,10 +21,8 @@ from perfmodel.link_caveats import network_cap
 from perfmodel.resolve import NCCL_CONNECTIONS, Setting
 from perfmodel.specs.link import Link
 from perfmodel.specs.rings import filled_racks
+from perfmodel.step.ports import KERNEL_TCP, fraction, narrowest, port_limits, ring_bandwidth
 from perfmodel.step.server_shards import imbalance
-
-KERNEL_TCP = "ethernet-tcp"
-"""The kind of a link that ``passes_kernel``, by which its share is learned."""
 
 
 class Fabric(NamedTuple):
@@ -96,15 +89,6 @@ def _of_library(setting: Setting, inside: Link, calibration: Calibration) -> Sta
     of_link = outer.hop_latency.value, outer.kind in BUILT_IN, has_low_latency(outer, inside, chip)
     known = several, inside.switched, generation_index(inside, chip), *of_link
     return start_of(*known, calibration.latencies, fitted().parameters)
-
-
-def narrowest(limits: dict[str, float]) -> float:
-    """Return the least of several limits [B/s]."""
-    if len(limits) == 1:
-        return next(iter(limits.values()))
-    rates: dict[str, Any] = {f"{name}_bandwidth": rate for name, rate in limits.items()}
-    least: Any = narrowest_bandwidth(**rates)
-    return least  # type: ignore[no-any-return]
 
 
 def at_servers(setting: Setting) -> Setting:
@@ -234,80 +218,6 @@ def adds_on_accelerators(setting: Setting) -> bool:
 
 def _latency(link: Link) -> float:
     return (link.bulk_hop_latency or link.hop_latency).value
-
-
-def fraction(link: Link, calibration: Calibration, ceiling: float | None = None) -> float:
-    """Share of a link's rate that bulk transfers reach: its own where measured, else its kind's.
-
-    Transports between nodes that spare the kernel its work reach at least what its TCP does on a port of the
-    same rate: whoever has both may take the faster.
-
-    Parameters
-    ----------
-    link, calibration : what is known of it
-    ceiling : what the kernel's TCP carries at most over one adapter [B/s]; by default by usual connections
-    """
-    if link.achieved_fraction is not None:
-        return link.achieved_fraction.value
-    known = calibration.link_fraction
-    learned = port_share(link)
-    own = known.get(link.kind, known["other"]) if learned is None else fitted().parameters[learned]
-    if link.scope != "inter" or link.passes_kernel:
-        return own
-    most = calibration.tcp_ceiling if ceiling is None else ceiling
-    share: Any = kernel_spared_fraction(own, known[KERNEL_TCP], most, link.bandwidth.value)
-    return share  # type: ignore[no-any-return]
-
-
-def tcp_ceiling(calibration: Calibration, connections: int, usual: int = NCCL_CONNECTIONS) -> float:
-    """Return what the kernel's TCP carries at most over one adapter [B/s].
-
-    Parameters
-    ----------
-    calibration : has what it carries by the usual connections
-    connections, usual : between two machines, and what the software opens where nobody says
-    """
-    if connections == usual:
-        return calibration.tcp_ceiling
-    exponent = calibration.connections_exponent
-    ceiling: Any = kernel_ceiling(calibration.tcp_ceiling, connections, usual, exponent)
-    return ceiling  # type: ignore[no-any-return]
-
-
-def port_limits(
-    link: Link, calibration: Calibration, connections: int, usual: int = NCCL_CONNECTIONS
-) -> dict[str, float]:
-    """Return what may bind bulk transfers over one adapter or port [B/s], by ``adapter_limits``' names.
-
-    Takes what ``tcp_ceiling`` takes.
-    """
-    ceiling = tcp_ceiling(calibration, connections, usual)
-    share = fraction(link, calibration, ceiling)
-    limits: dict[str, Any] = {"link": achieved_bandwidth(link.bandwidth.value, share)}
-    if link.passes_kernel:
-        limits["kernel"] = ceiling
-    if link.flow_bandwidth is not None:
-        limits["connections"] = connections_bandwidth(connections, link.flow_bandwidth.value)
-    return limits
-
-
-def bulk_bandwidth(link: Link, calibration: Calibration, connections: int = NCCL_CONNECTIONS) -> float:
-    """Rate of bulk transfers over one adapter or port [B/s]."""
-    return narrowest(port_limits(link, calibration, connections))
-
-
-def ring_bandwidth(link: Link, group_size: int, calibration: Calibration) -> float:
-    """Bandwidth of all rings together over one link type [B/s], measured by rank count where it was."""
-    if link.ring_bandwidth is not None:
-        by_size = link.ring_bandwidth.by_group_size
-        nearest = min(by_size, key=lambda size: (abs(size - group_size), size))
-        return by_size[nearest]
-    if link.switched:
-        pair_loss = min(fitted().parameters["pair"], 1.0)
-        share, ranks = fraction(link, calibration), max(group_size, 2)
-        rate: Any = switched_ring_bandwidth(link.bandwidth.value, share, pair_loss, ranks)
-        return rate  # type: ignore[no-any-return]
-    return bulk_bandwidth(link, calibration)
 
 
 def _racks(setting: Setting) -> Racks | None:
