@@ -64,7 +64,7 @@ def model_of(scenario: Scenario, workload: Workload) -> Model:
     ------
     InputError : a layout of a network that has none
     """
-    if scenario.is_run_of_copies:
+    if scenario.is_data_parallel_run:
         return "data-parallel"
     given = layout_option(scenario)
     if given and not has_layouts(workload):

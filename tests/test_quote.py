@@ -47,7 +47,7 @@ def askable(runs):
             resolve(scenario, CATALOGUE)
         except (Refused, InputError):
             continue
-        if time is not None and not scenario.is_run_of_copies:
+        if time is not None and not scenario.is_data_parallel_run:
             yield run, time, scenario
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from perfmodel.accuracy.run_of_copies import RunOfCopies
+from perfmodel.accuracy.data_parallel_run import DataParallelRun
 from perfmodel.accuracy.runs import Run
 from perfmodel.accuracy.software import VARIANTS, optimizer_of, software_of
 from perfmodel.errors import InputError
@@ -88,7 +88,7 @@ def scenario_of_run(
         "input": run.input or None,
         "anchor": None if anchor_time is None else f"iteration_time={anchor_time!r}s@{anchor_size}",
     }
-    kind = RunOfCopies if predicts_tokens(network) else Scenario
+    kind = DataParallelRun if predicts_tokens(network) else Scenario
     return kind.model_construct(**{key: value for key, value in chosen.items() if value is not None})
 
 

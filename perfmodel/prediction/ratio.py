@@ -142,7 +142,7 @@ def network_order(one: Prediction, other: Prediction, catalogue: Catalogue | Non
     first, second = one.scenario, other.scenario
     signs = set()
     for name in first.keys() | second.keys():
-        values = first.get(name), second.get(name)
+        values: tuple[Any, Any] = (first.get(name), second.get(name))
         if values[0] == values[1]:
             continue
         if name == "inter_link" and None not in values:

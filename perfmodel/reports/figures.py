@@ -83,7 +83,7 @@ def figures(prediction: Prediction) -> list[tuple[str, str]]:
     """Return label and value of everything else in a prediction."""
     memory = prediction.memory
     unit = f"{prediction.sample}s"
-    report = [("model", prediction.model)] if prediction.model else []
+    report: list[tuple[str, str]] = [("model", prediction.model)] if prediction.model else []
     report += [("throughput", f"{rate(prediction.samples_per_second)} {unit}/s")]
     report += update_lines(prediction)
     if prediction.tokens_per_second:

@@ -202,7 +202,7 @@ class Scenario(Described):
     perfmodel.errors.InputError: unknown option 'world'; nearest: world_size
     """
 
-    is_run_of_copies: ClassVar[bool] = False
+    is_data_parallel_run: ClassVar[bool] = False
     workload: Annotated[
         str, OptionInfo(label="Network", offers="workloads", axis="computation", basic=True)
     ] = "resnet50"

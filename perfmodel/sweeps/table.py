@@ -282,9 +282,11 @@ def _caps(axes: Axes, catalogue: Catalogue) -> tuple[str, ...]:
     if True not in axes["network_cap"]:
         return ()
     for name, link, nics in itertools.product(axes["node"], axes["inter_link"], axes["nics"]):
-        node = None if name is None else catalogue.node(name)
-        between = link or (node and node.inter_link)
-        if node is None or between is None or max(axes["world_size"]) <= node.accelerators:
+        if name is None:
+            continue
+        node = catalogue.node(name)
+        between = link or node.inter_link
+        if between is None or max(axes["world_size"]) <= node.accelerators:
             continue
         note = cap_note(node, catalogue.link(between), nics or node.nics or 1)
         notes |= {note: None} if note else {}
