@@ -12,12 +12,13 @@ from app.options import as_command, written
 from perfmodel.api.layouts import LayoutRow, Layouts
 from perfmodel.planning.launch import OF_JAX, torchrun_line
 from perfmodel.prediction import Prediction
+from perfmodel.transformers.flops import NOMINAL_WORDS
 from perfmodel.transformers.words import in_full
 from perfmodel.units import show, show_range, three_digits
 
 UTILISATION = (
-    "Share of the GPUs' peak that the model's own arithmetic takes (model FLOP utilisation); HFU counts what "
-    "is computed again too."
+    "Share of the GPUs' peak that the model's own arithmetic takes as it is computed, without masked scores "
+    f"(model FLOP utilisation). Nominal is {NOMINAL_WORDS}. HFU counts what is computed again too."
 )
 
 
@@ -31,7 +32,7 @@ def _figures(row: LayoutRow) -> None:
         for label, value, below, words in (
             ("Step", show(row.iteration_time, "s"), f"80 %: {ends}", None),
             ("Tokens a second", f"{row.tokens_per_second:,.0f}", f"80 %: {slow}-{fast}", None),
-            ("MFU", f"{row.mfu:.1%}", f"HFU {row.hfu:.1%}", UTILISATION),
+            ("MFU", f"{row.mfu:.1%}", f"nominal {row.mfu_nominal:.1%}, HFU {row.hfu:.1%}", UTILISATION),
             (
                 "Memory",
                 f"{bar.needed / GIB:.1f} GiB",

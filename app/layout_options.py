@@ -130,9 +130,9 @@ def possible(picked: Mapping[str, Any]) -> dict[str, str]:
     )
     result["expert-parallel"] = "the network has no experts"
     if model.experts:
-        ranks = _rest(world, stages) or model.experts
+        ranks = _rest(world, tensor * stages) or model.experts
         result["expert-parallel"] = _listed(
-            _divisors(gcd(model.experts, ranks)), f"divide {model.experts} experts"
+            _divisors(gcd(model.experts, ranks)), f"divide {model.experts} experts, and data x context"
         )
     if setting.stack is not None:
         known = setting.stack.shardings if stages == 1 else setting.stack.pipelined_shardings

@@ -36,7 +36,7 @@ QUESTION = (
     "lora",
 )
 """Of the command."""
-PRICES = tuple(name for name in MONEY if name not in ("epochs", "samples", "server-price"))
+PRICES = tuple(name for name in MONEY if name not in ("epochs", "samples", "tokens", "server-price"))
 MOST = 5000
 """Layouts that are kept of an answer, the fastest; of 1,024 accelerators some 1,000 fit."""
 KEPT = 6

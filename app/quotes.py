@@ -17,7 +17,7 @@ from perfmodel.workloads import understood
 QUANTITIES = (*SYNONYMS, *KINDS)
 MOST = 500
 """Claims of a file: what their check takes, some seconds, is over before somebody gives up."""
-EXTRA = ("per", "epochs", "tokens", "price", "from-gpus", "size", "format")
+EXTRA = ("per", "epochs", "tokens", "price", "from-gpus", "size", "format", "convention")
 """Keys of a claim that a page asks for -> only where they go with its quantity."""
 
 

@@ -13,8 +13,8 @@ command prints; what is a table has ``to_pandas`` and ``to_arrow``.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # as of typing, which takes half of the time in which Ctrl-C cannot be caught yet
 if TYPE_CHECKING:
     from perfmodel.api.adaptive_synchrony import adaptive_synchrony
     from perfmodel.api.calibrate import calibrate

@@ -44,6 +44,7 @@ KWH = 3.6e6
 COMMUNICATING, IDLE = 0.5, 0.15
 """Power over the rated one while only communicating, and while waiting: assumed, not measured."""
 BOTH_LENGTHS = "--epochs and --samples: give one; --samples are those of the whole run"
+SEVERAL_LENGTHS = "--epochs, --samples and --tokens: give one; the last two are those of the whole run"
 NO_SERVER_PRICE = "price of {}, a parameter server: give --server-price, USD per hour of one"
 
 
@@ -261,7 +262,7 @@ def economics(
     servers : their count, their node and its price likewise, or None where there are none
     per_iteration, per_epoch, run : time [s], cost [$], energy [kWh], carbon [g]; None where not known.
         A run's time is what the user sees: failures, checkpoints and restarts included, at the mean
-        power of an iteration; with its ``epochs``, or None, and ``samples``
+        power of an iteration; with its ``samples``, and its ``epochs`` or ``tokens`` where those were said
     reliability : goodput [1], failure_interval [s], checkpoint_interval [s], failures of the run, or
         None; the checkpoint interval is None where the run is too short to write any
     assumed, unknown : what was taken for granted, and what to give for the rest
@@ -276,7 +277,7 @@ def economics(
     spent = spent or spending(prediction, conditions, catalogue)
     price, server_price = spent.price, spent.server_price
     server_node = asked.get("server_node") or node
-    length = {"epochs": conditions.epochs, "samples": spent.samples}
+    length = {"epochs": conditions.epochs, "samples": spent.samples, "tokens": conditions.tokens}
     return {
         "price": price._asdict() if price else None,
         "servers": {"count": served, "node": server_node, "price": server_price and server_price._asdict()}
@@ -305,10 +306,17 @@ def spans(result: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 def _samples(prediction: Prediction, conditions: Conditions) -> float | None:
     """Samples of the run; None where nobody says how long it is."""
+    length = conditions.epochs, conditions.samples, conditions.tokens
+    if sum(each is not None for each in length) > 1:
+        raise InputError(SEVERAL_LENGTHS if conditions.tokens else BOTH_LENGTHS)
+    if conditions.tokens is not None:
+        tokens = prediction.scenario["sequence_length"]
+        if not tokens:
+            name = prediction.scenario["workload"]
+            raise InputError(f"--tokens: a sample of {name} has none; give --samples or --epochs")
+        return conditions.tokens / tokens
     if conditions.epochs is None:
         return conditions.samples
-    if conditions.samples is not None:
-        raise InputError(BOTH_LENGTHS)
     if prediction.epoch_time is None:
         raise InputError(unknown_data_set(prediction.scenario["workload"]))
     return conditions.epochs * prediction.epoch_time * prediction.samples_per_second

@@ -155,14 +155,20 @@ def read_text(path: Path | str, most: int = LARGEST_TEXT) -> str:
         ) from None
 
 
-def read_table(path: Path | str, most: int = LARGEST_TEXT) -> StringIO:
+def read_table(path: Path | str, most: int = LARGEST_TEXT, before: str | None = None) -> StringIO:
     """Return the text of a table, for ``csv.reader``.
+
+    Parameters
+    ----------
+    before : first cell of the row where the table ends; None, it ends with the file
 
     Raises
     ------
     InputError : as of ``read_text``, or more rows than ``MOST_ROWS``
     """
     text = read_text(path, most)
+    if before is not None:
+        text = text[: text.index(f"\n{before},") + 1]
     rows = text.count("\n")
     if rows > MOST_ROWS:
         raise InputError(f"{path}: {rows:,} lines; at most {MOST_ROWS:,} are read, so split the file")

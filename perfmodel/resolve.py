@@ -178,6 +178,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         taken.append(f"--{one.option} {one.id}")
         warnings.append(str(one))
     workload = fed(network(scenario.workload, scenario.sequence_length), scenario, warnings)
+    warnings += workload.notes
     if scenario.sequence_length is None and workload.sequence_length:
         taken.append(f"--sequence-length {workload.sequence_length}")
     accelerator, node = _hardware(scenario, catalogue, taken, warnings)

@@ -235,6 +235,7 @@ def _layout(rng: random.Random, name: str, accelerator: str) -> dict[str, Any]:
         "local_batch_size": 2 ** rng.randint(0, 4),
         "accumulation_steps": passes,
         "jitter": rng.choice((None, None, rng.choice(JITTERS))),
+        "sequence_length": rng.choice((None, None, 512, 4096, 32768, 131072)),
     }
     return {key: value for key, value in asked.items() if value is not None}
 
@@ -258,7 +259,16 @@ def violations(asked: dict[str, Any], rng: random.Random) -> Iterator[Violation]
     found = predict(scenario)
     case = case_of(scenario, CATALOGUE, calibration(), Conditions())
     setting = case.setting
-    checks = (_sound, _bounded, _one_model, _round_trip, _better_hardware, _larger_batch, _best_choices)
+    checks = (
+        _sound,
+        _bounded,
+        _utilisation,
+        _one_model,
+        _round_trip,
+        _better_hardware,
+        _larger_batch,
+        _best_choices,
+    )
     for check in checks:
         for of, excess, *cases in check(asked, found, case, rng):
             longest = max((_longest_message(each) for each in cases), default=0.0)
@@ -346,6 +356,16 @@ def _one_model(asked: dict[str, Any], found: Prediction, case: Case, rng: random
             continue
         if again.model != found.model:
             yield f"{name} {changed[name]}", math.inf
+
+
+def _utilisation(asked: dict[str, Any], found: Prediction, case: Case, rng: random.Random) -> Failures:
+    """From specs nothing computes faster than the peak; publications count as much or more."""
+    if found.mode == "specs" and found.mfu > 1 + ROUNDING:
+        yield "mfu", found.mfu - 1
+    if found.hfu is not None and found.hfu < found.mfu * (1 - ROUNDING):
+        yield "hfu", found.mfu - found.hfu
+    if found.mfu_nominal < found.mfu * (1 - ROUNDING):
+        yield "nominal mfu", found.mfu - found.mfu_nominal
 
 
 def _numbers(value: Any) -> Iterator[float]:

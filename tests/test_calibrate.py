@@ -27,13 +27,14 @@ from perfmodel.fitting.runs import measured
 from perfmodel.fitting.spread import LEAST, SHARES, Miss, learn_spread
 from perfmodel.fitting.write import difference, inputs_of
 from perfmodel.prediction import predict, time_of
-from perfmodel.prediction.bound import least_computation_time, saving
+from perfmodel.prediction.bound import least_computation_time
 from perfmodel.resolve import resolve
 from perfmodel.resources import folder
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.workload import Layer
 from perfmodel.step.computation import computation
+from perfmodel.step.model_flops import saving
 
 CATALOGUE = Catalogue.built_in()
 

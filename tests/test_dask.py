@@ -8,6 +8,8 @@ import json
 import os
 import signal
 import socket
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -69,6 +71,45 @@ def test_the_command_goes_on_with_a_cluster(cluster, tmp_path, invoke):
     assert (tmp_path / part_name(0)).is_file()
     answer = json.loads(said.stdout)
     assert (answer["rows_written"], answer["continued"]) == (64, 0)
+
+
+def test_a_lost_scheduler_is_said_in_words_and_the_sweep_goes_on(tmp_path, capfd):
+    """Killed while the client waits for the second part, whose worker has stopped; the first one stays."""
+    whole = cut(sweep(**ASKED), 30)
+    whole.to_dataset(str(tmp_path / "whole"), jobs=1)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-m", "dask", *words],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        for words in (
+            ["scheduler", "--host", address, "--no-dashboard"],
+            ["worker", address, "--nthreads", "1", "--no-dashboard", "--no-nanny"],
+        )
+    ]
+
+    def kill(part, _):
+        if part is not None:
+            os.kill(processes[1].pid, signal.SIGSTOP)
+            threading.Timer(1.0, processes[0].kill).start()
+
+    try:
+        with pytest.raises(InputError, match=rf"--dask {address}: the scheduler is lost .*the same command"):
+            whole.to_dataset(str(tmp_path / "lost"), dask=address, progress=kill)
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+    assert "Traceback" not in capfd.readouterr().err
+    held = json.loads((tmp_path / "lost" / NAME).read_text())
+    assert held["is_complete"] is False
+    assert whole.to_dataset(str(tmp_path / "lost"), jobs=1).continued == len(held["complete"]) >= 1
+    assert files(tmp_path / "lost") == files(tmp_path / "whole")
 
 
 def test_a_worker_that_sees_another_folder_says_so(cluster, tmp_path, monkeypatch):

@@ -11,6 +11,7 @@ import pytest
 from perfmodel import Catalogue, InputError, Scenario, predict
 from perfmodel.economics import COMMUNICATING, IDLE, economics, rates
 from perfmodel.prices import offers_of, price_of
+from perfmodel.service.commands import answer
 from perfmodel.specs.conditions import Conditions
 
 CATALOGUE = Catalogue.built_in()
@@ -164,6 +165,50 @@ def test_samples_are_epochs_of_a_known_data_set():
     assert same["cost"] == pytest.approx(run["cost"])
     with pytest.raises(InputError, match="give one"):
         of(RENTED, epochs=1.0, samples=1.0)
+
+
+LLAMA = ("--workload", "llama-3-8b", "--node", "dgx-h100", "--gpus", "8", "--sharding", "zero3")
+
+
+def test_tokens_are_as_many_samples_of_their_length_wherever_costs_are_told(invoke):
+    job = Scenario(workload="llama-3-8b", node="dgx-h100", world_size=8, sharding="zero3")
+    run, same = (
+        of(job, price=98.0, **length)["run"] for length in ({"tokens": 15e12}, {"samples": 15e12 / 8192})
+    )
+    assert run == same | {"tokens": 15e12}
+    said = json.loads(invoke("predict", *LLAMA, "--price", "98", "--tokens", "15T", "--json").stdout)
+    assert said["economics"]["run"] == pytest.approx(run)
+    assert "run of 15 T tokens" in invoke("predict", *LLAMA, "--cost", "--tokens", "15T").stdout
+    body = {"workload": "llama-3-8b", "node": "dgx-h100", "gpus": 8, "sharding": "zero3"}
+    for more in (
+        {"conditions": {"price": 98, "tokens": "15T"}},
+        {"conditions": {"price": 98}, "tokens": 15e12},
+    ):
+        served = json.loads(answer("predict", json.dumps(body | more).encode()))
+        assert served["economics"]["run"] == pytest.approx(run)
+    compared = invoke("compare", *LLAMA, "--set", "gpus=16", "--price", "98", "--tokens", "15T", "--json")
+    (time,) = (row for row in json.loads(compared.stdout)["rows"] if row["quantity"] == "run_time")
+    assert time["values"][0] == pytest.approx(run["time"])
+    with_target = invoke("predict", *LLAMA, "--cost", "--recipe", "tokens", "--tokens", "1T", "--json")
+    both = json.loads(with_target.stdout)
+    assert both["time_to_target"]["tokens"] == both["economics"]["run"]["tokens"] == 1e12
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        (("--cost", "--tokens", "15T"), "--tokens: a sample of resnet50 has none"),
+        ((*LLAMA, "--tokens", "15T"), "--tokens goes with --recipe tokens, or with --cost"),
+        (
+            (*LLAMA, "--cost", "--tokens", "15T", "--samples", "5e6"),
+            "--epochs, --samples and --tokens: give one",
+        ),
+    ],
+)
+def test_tokens_that_say_nothing_are_refused(words, wanted, invoke):
+    result = invoke("predict", *words)
+    assert result.exit_code == 2
+    assert wanted in result.stderr
 
 
 def test_the_command_prints_what_python_returns(invoke):

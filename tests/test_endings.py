@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -124,3 +125,41 @@ def test_what_is_too_large_ends_in_a_line(error, invoke, monkeypatch):
     done = invoke("predict")
     assert done.exit_code == 2
     assert len(done.stderr.splitlines()) == 1
+
+
+INTERRUPTS_AN_IMPORT = """
+import os, signal, sys, weakref
+
+class Interrupts:
+    name = os.environ["INTERRUPTED_IMPORT"]
+
+    def find_spec(self, name, path=None, target=None):
+        if name == self.name:
+            thing = type("Thing", (), {})()
+            here = weakref.ref(thing, lambda _: signal.raise_signal(signal.SIGINT))
+            del thing
+
+sys.meta_path.insert(0, Interrupts())
+"""
+"""Ctrl-C while a module is being found, in a callback, which drops all exceptions."""
+
+
+@pytest.mark.parametrize("module", ["click", "perfmodel.cli.predict", "perfmodel.prediction"])
+@pytest.mark.parametrize("call", ["script", "module"])
+def test_an_interruption_while_modules_load_is_told_in_a_line(call, module, tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(INTERRUPTS_AN_IMPORT)
+    pyproject = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))
+    name, _, function = pyproject["project"]["scripts"]["perfmodel"].partition(":")
+    words = {
+        "script": ["-c", f"import sys; from {name} import {function}; sys.exit({function}())"],
+        "module": ["-m", "perfmodel"],
+    }[call]
+    paths = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
+    done = subprocess.run(
+        [sys.executable, *words, "predict"],
+        env={**os.environ, "PYTHONPATH": paths, "INTERRUPTED_IMPORT": module},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr, done.stdout) == (130, "perfmodel: interrupted\n", "")

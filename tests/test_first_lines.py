@@ -26,11 +26,19 @@ def text(*words: str) -> list[str]:
     return result.stdout.splitlines()
 
 
-def test_a_job_that_does_not_fit_says_so_under_its_header():
+def test_a_job_that_does_not_fit_says_so_first_and_claims_no_throughput():
     memory = predict(Scenario(workload="llama-3-8b", world_size=8)).memory
     line = f"DOES NOT FIT: {memory.bytes / 2**30:.1f} of {memory.capacity / 2**30:.1f} GiB per accelerator"
-    assert text("predict", *LARGE)[1] == line
-    assert text("predict", *LARGE, "--markdown")[2] == f"**{line}**"
+    said = text("predict", *LARGE)
+    assert said[0] == f"{line}; not even a micro-batch of 1 does"
+    assert said[1].startswith("llama-3-8b on 8 x")
+    assert any("iteration, if it fitted" in row for row in said)
+    marked = text("predict", *LARGE, "--markdown")
+    assert marked[0] == f"**{line}; not even a micro-batch of 1 does**"
+    for row in (*said, *marked, *str(predict(Scenario(workload="llama-3-8b", world_size=8))).splitlines()):
+        assert not any(word in row for word in ("throughput", "MFU", "sequences/s", "tokens/s", "speed-up"))
+    answer = json.loads("\n".join(text("predict", *LARGE, "--json")))
+    assert {"samples_per_second", "mfu", "speedup"} <= answer.keys()
     assert text("scale", *LARGE)[1] == line
     assert not any("DOES NOT FIT" in row for row in text("predict", "--gpus", "8"))
 

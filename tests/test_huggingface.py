@@ -4,7 +4,9 @@ import json
 
 import pytest
 
+from perfmodel import layouts, plan, predict, sweep
 from perfmodel.errors import InputError
+from perfmodel.quote import Claim, Quote, check_quote
 from perfmodel.workloads import workload, workload_from_file
 from perfmodel.workloads.huggingface.families import FAMILIES
 
@@ -282,6 +284,56 @@ def test_of_a_model_that_sees_the_text_part_is_read(tmp_path):
     assert seeing.layers == workload("gemma-3-1b", 128).layers
     with pytest.raises(InputError, match="model_type 'gemma4' is not known"):
         read(tmp_path, "gemma4", {"text_config": {"model_type": ["gemma3_text"]}})
+
+
+SIGLIP = {"hidden_size": 1152, "num_hidden_layers": 27, "intermediate_size": 4304}
+LLAMA = usual(4096, 32, 32, 11008, 32064)
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "without"),
+    [
+        ("gemma3", {"text_config": {"model_type": "llama", **LLAMA}, "vision_config": SIGLIP}, "0.41 B"),
+        (
+            "llava",
+            {"text_config": {"model_type": "llama", **LLAMA}, "vision_config": {"model_type": "x"}},
+            "",
+        ),
+        (
+            "internvl_chat",
+            {"llm_config": {"model_type": "qwen2", **LLAMA}, "vision_config": SIGLIP},
+            "0.41 B",
+        ),
+    ],
+)
+def test_a_tower_that_is_left_out_is_noted_wherever_the_network_is_predicted(tmp_path, kind, values, without):
+    (tmp_path / "seeing").mkdir()
+    path = tmp_path / "seeing" / "config.json"
+    path.write_text(json.dumps({"model_type": kind, **values}))
+    size = f" ({without} parameters)" if without else ""
+    (note,) = workload(str(path), 128).notes
+    assert note == f"seeing is predicted without its vision tower{size}"
+    job = {"node": "dgx-h100", "gpus": 8, "sequence_length": 128}
+    assert note in predict(workload=str(path), **job).warnings
+    assert note in layouts(str(path), **job, global_batch_size=8, top=1).notes
+    assert note in sweep(workload=str(path), **job).notes
+    claim = Claim(quantity="tokens_per_second", value=1.0)
+    quote = Quote(title="t", scenario={"workload": str(path), **job}, claims=(claim,))
+    assert note in check_quote(quote)[0].arithmetic
+    planned = plan(
+        str(path), tokens=1e9, deadline="30 days", nodes="dgx-h100", max_gpus=8, sequence_length=128
+    )
+    assert note in planned.notes
+
+
+@pytest.mark.published("README_WEIGHTS.md of DeepSeek-V3: 11.5 B parameters of the module's own")
+def test_modules_that_predict_more_tokens_are_noted(tmp_path):
+    found = read(tmp_path, "deepseek_v3", DEEPSEEK_V3 | {"num_nextn_predict_layers": 1}, 128)
+    assert found.without == "its module that predicts more tokens (12 B parameters)"
+    assert "11.5 B" in workload("deepseek-v3").notes[0]
+    assert not read(tmp_path, "deepseek_v3", DEEPSEEK_V3, 128).notes
+    assert not workload("gemma-3-1b").notes
+    assert "0.42 B" in workload("gemma-3-27b").notes[0]
 
 
 def test_first_dense_layers_and_frequency(tmp_path):

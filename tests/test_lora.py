@@ -65,7 +65,8 @@ def test_products_with_the_gradients_of_weights_are_left_out():
     assert lora.terms["elementwise_time"] == full.terms["elementwise_time"]
     assert lora.terms["update_time"] < 0.01 * full.terms["update_time"]
     tokens = lora.scenario["global_batch_size"] * 8192
-    assert (full.model_flops - lora.model_flops) / tokens == pytest.approx(2 * 8.03e9, rel=0.01)
+    products = 8.03e9 - 128256 * 4096  # a table of embeddings has none
+    assert (full.model_flops - lora.model_flops) / tokens == pytest.approx(2 * products, rel=1e-3)
     assert lora.hfu == lora.mfu
 
 

@@ -16,11 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perfmodel import Catalogue, InputError, Scenario, named, predict, sweep
+from perfmodel.accuracy.held_out import learned_bytes
 from perfmodel.cli import main
 from perfmodel.errors import nearest
 from perfmodel.prediction.target import for_target
 from perfmodel.resolve import DEFAULT_INTER_LINK
-from perfmodel.resources import folder
 from perfmodel.specs.names import Named, meaning, squashed
 from perfmodel.workloads import names, understood, workload
 
@@ -222,7 +222,7 @@ def test_the_link_that_a_family_means_is_the_one_most_measured_rows_hold():
     held = Counter(
         link
         for file in ("training_runs.csv", "collectives.csv")
-        for row in csv.DictReader((folder("validation") / "measured" / file).read_text("utf-8").splitlines())
+        for row in csv.DictReader(learned_bytes(file).decode().splitlines())
         for link in (row["intra_link"], row["inter_link"])
     )
     links = [one for one in CATALOGUE.named("links") if one.family]

@@ -567,7 +567,7 @@ SMALL = ("plan", "--accelerators", "v100-sxm2-16gb", "--max-gpus", "16")
         (("--scenario", "none.toml"), "none.toml"),
         (("--budget", "-1"), "--budget"),
         (("--accelerators", "v10"), "v100-sxm2-16gb"),
-        (("--accelerators", "p100-sxm2-16gb"), "--node: dgx-1p"),
+        (("--accelerators", "p100-sxm2-16gb"), "--node: big-basin-p100, dgx-1p"),
         (("--instances", "p3.17xlarge"), "p3.16xlarge"),
         (("--nodes", "dgx-1"), "dgx-1v"),
         (("--nodes", "pcie-workstation-4gpu"), "--accelerator"),

@@ -353,7 +353,7 @@ def test_every_file_says_where_it_was_read(stem):
     assert set(family) == {"title", "source", "read_on", "read_in", "all", "models"}
     assert set(family["models"]) == set(FAMILIES[stem])
     for row in family["models"].values():
-        known = {"title", "source", "sequence_length", "local_batch_size", *Architecture._fields}
+        known = {"title", "source", "without", "sequence_length", "local_batch_size", *Architecture._fields}
         assert set(row) <= known
 
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import csv
+import math
 import re
+from collections import defaultdict
 from statistics import fmean
 
 import pytest
 
+from perfmodel.accuracy.transformer_compare import shipped_out_of_sample
+from perfmodel.accuracy.transformer_section import SWEEP, by_neutral_priors
 from perfmodel.fitting.runs import UNSEEN
+from perfmodel.transformers.parameters import PARAMETERS
 from tests.readme import PAGES, README, REPORT, refreshed, refreshed_page
 
 ACCURACY = README.parent / "docs" / "accuracy"
@@ -109,3 +114,37 @@ def test_what_sources_in_no_fit_are_missed_by_is_what_the_report_was_made_of():
         f"{fmean(others):.1f}), anchored their {len(anchored)} by {fmean(anchored):.1f}."
     ) in words
     assert all(f"`{source}`" in words for source in UNSEEN)
+
+
+@pytest.mark.any_version
+def test_readme_leads_with_means_over_sources_and_names_what_one_source_shaped():
+    """By the summary of the rows, by neutral priors, and by the ledger."""
+    words = " ".join(README.read_text("utf-8").split())
+    every = shipped_out_of_sample()[0].summary
+    table, neutral = every["by"]["source"][SWEEP], by_neutral_priors()
+    assert f"with a mean error of {every['all']['mean_over_sources']:.1%}".replace("%", " %") in words
+    by_run = (
+        f"By run it is {every['all']['mean_absolute_error']:.1%}, but {table['n'] / every['all']['n']:.0%}"
+    )
+    assert by_run.replace("%", " %") in words
+    shaped = [name for name, prior in PARAMETERS.items() if prior.shaped_on]
+    assert len(shaped) == 6
+    assert all(f"`{name}`" in words and f"`{PARAMETERS[name].shaped_on}`" in words for name in shaped)
+    of_all = f"the mean is {neutral.over_sources:.1%} over sources and {neutral.over_rows:.1%} by run"
+    of_table = f"{100 * neutral.by_source[SWEEP]:.1f} instead of {table['mean_absolute_error']:.1%}"
+    assert of_all.replace("%", " %") in words
+    assert of_table.replace("%", " %") in words
+    with (REPORT.parent / "ledger.csv").open(encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["class"] != "misread"]
+    for kind, said in (
+        ("transformers, from specs", "by {mean} % (mean over {n} sources; 80 % intervals hold {held} %)"),
+        ("collectives, several nodes, from 1 MiB", "by {mean} % ({n}; {held} %)"),
+        ("data parallel, from specs, one accelerator", "by {mean} % ({n}; {held} %)"),
+    ):
+        errors, held = defaultdict(list), defaultdict(list)
+        for row in (row for row in rows if row["kind"] == kind):
+            log = float(row["log_measured_over_predicted"])
+            errors[row["source"]].append(abs(math.exp(-log) - 1))
+            held[row["source"]].append(abs(log) <= float(row["log_half_width_80"]))
+        mean, share = (round(100 * fmean(map(fmean, of.values()))) for of in (errors, held))
+        assert said.format(mean=mean, n=len(errors), held=share) in words

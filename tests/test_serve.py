@@ -50,6 +50,7 @@ def test_another_address_needs_tokens_or_an_order(host, tmp_path):
     assert Settings(host=host, without_token=True).hosts is None
     file = tmp_path / "tokens"
     file.write_text("x" * 32)
+    file.chmod(0o600)
     assert Settings(host=host, token_file=str(file)).tokens() == (b"x" * 32,)
 
 
@@ -66,8 +67,35 @@ def test_a_file_of_tokens_that_protects_nothing_is_refused(tmp_path, text, words
     file = tmp_path / "tokens"
     if text is not None:
         file.write_text(text)
+        file.chmod(0o600)
     done = check("--token-file", str(file))
     assert (done.exit_code, words in done.stderr) == (2, True)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions and devices of POSIX")
+def test_a_file_of_tokens_is_a_small_regular_file_that_others_cannot_read(tmp_path):
+    file, pipe, large = tmp_path / "tokens", tmp_path / "pipe", tmp_path / "large"
+    file.write_text("x" * 32)
+    os.mkfifo(pipe, 0o600)
+    large.write_text(f"{'x' * 32}\n" * 2000)
+    large.chmod(0o600)
+    for mode in (0o604, 0o644, 0o602):
+        file.chmod(mode)
+        done = check("--token-file", str(file))
+        assert (done.exit_code, f"chmod o-rwx {file}" in done.stderr) == (2, True)
+    for mode in (0o600, 0o400, 0o440):
+        file.chmod(mode)
+        assert check("--token-file", str(file)).exit_code == 0
+    (tmp_path / "link").symlink_to(file)  # as secrets are that Kubernetes mounts
+    assert check("--token-file", str(tmp_path / "link")).exit_code == 0
+    for odd, words in (
+        (pipe, "no regular file"),
+        ("/dev/zero", "no regular file"),
+        (tmp_path, "no regular file"),
+        (large, "longer than 65,536 bytes"),
+    ):
+        done = check("--token-file", str(odd))
+        assert (done.exit_code, words in done.stderr) == (2, True), done.stderr
 
 
 BAD = {

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
+import random
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import StringIO
 
 import pytest
 
 pytest.importorskip("fastapi")
 
-from perfmodel.service import bodies, logs
+from starlette.types import Message, Receive, Scope, Send
+
+from perfmodel.service import bodies, connections, logs, observe
+from perfmodel.service.metrics import Metrics
+from perfmodel.service.refusal import answer
 from perfmodel.service.settings import Settings
 from tests.serving import Served, comes, parsed, rest_of, serving
 
@@ -214,16 +220,56 @@ def test_trailers_without_end_are_cut_off(service: Served):
     assert sent < 20_000_000  # what the system buffers on the way
 
 
-def test_no_more_connections_than_allowed_are_held(service: Served):
+def counted(served: Served, name: str, **labels: str) -> float:
+    text = ",".join(f'{label}="{value}"' for label, value in labels.items())
+    return served.app.metrics.series.get(f"{name}{{{text}}}", 0)
+
+
+def test_of_too_many_idle_connections_the_oldest_makes_room(service: Served):
     assert comes(lambda: not service.connections)
-    held = [service.connect() for _ in range(AT_ONCE)]
+    before = counted(service, "perfmodel_connections_closed_total", reason="made room")
+    most = AT_ONCE + connections.PROBES
+    held = [service.connect() for _ in range(most)]
     try:
-        assert comes(lambda: len(service.connections) == AT_ONCE)
-        status, headers, _ = parsed(service.raw(b""))
-        assert (status, headers["retry-after"]) == (503, "1")
+        assert comes(lambda: len(service.connections) == most)
+        with service.connect() as taken:
+            taken.sendall(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
+            assert parsed(taken.recv(4096))[0] == 200
+            assert len(service.connections) == most
+            assert rest_of(held[0]) == b""  # closed
+        assert counted(service, "perfmodel_connections_closed_total", reason="made room") == before + 1
     finally:
         for taken in held:
             taken.close()
+
+
+def test_probes_are_answered_when_all_connections_have_requests(service: Served):
+    assert comes(lambda: not service.connections)
+    held = [service.connect() for _ in range(AT_ONCE)]
+    try:
+        for taken in held:
+            taken.sendall(POST + b"content-length: 10\r\n\r\n[")
+        assert comes(lambda: service.app.metrics.gauges["perfmodel_requests_in_flight"] == AT_ONCE)
+        assert service.alive()
+        assert service.answers("/readyz")
+        answer = service.ask("/", b"[]")
+        assert (answer[0], answer[1]["retry-after"], "too many" in detail(answer)) == (503, "1", True)
+    finally:
+        for taken in held:
+            taken.close()
+
+
+def test_closed_connections_are_logged_together(service: Served, monkeypatch):
+    log = StringIO()
+    monkeypatch.setattr(logs, "_outputs", [log])
+    with service.connect() as taken:
+        with suppress(OSError):
+            taken.sendall(b"GET / HTTP/1.1\r\nhost: localhost\r\nx: " + b"y" * 100_000)
+        assert comes(lambda: "long head" in log.getvalue())
+    line = next(json.loads(line) for line in log.getvalue().splitlines() if "long head" in line)
+    assert line["event"] == "connections closed"
+    assert line["reasons"]["long head"] >= 1
+    assert line["first_client"] == "127.0.0.1"
 
 
 def test_a_thousand_connections_come_and_go(service: Served):
@@ -255,7 +301,7 @@ def test_bodies_together_are_bounded(service: Served):
     assert comes(lambda: buffered() == 0)
 
 
-def test_who_stops_reading_is_not_waited_for(bodies_in_haste: Served):
+def test_who_stops_reading_is_not_waited_for_and_has_no_whole_answer_in_the_log(bodies_in_haste: Served):
     seen = bodies_in_haste.tiny.bodies
     before = len(seen)
     with bodies_in_haste.connect() as taken:
@@ -264,6 +310,68 @@ def test_who_stops_reading_is_not_waited_for(bodies_in_haste: Served):
         assert comes(lambda: not bodies_in_haste.connections, WAIT)
         size = len(rest_of(taken))
     assert size < 50_000_000
+    assert counted(bodies_in_haste, "perfmodel_connections_closed_total", reason="slow reader") == 1
+    assert comes(
+        lambda: counted(bodies_in_haste, "perfmodel_requests_total", route="other", status="499") == 1
+    )
+
+
+def test_who_leaves_in_the_middle_has_no_whole_answer_in_the_log(service: Served):
+    before = counted(service, "perfmodel_requests_total", route="other", status="499")
+    with service.connect() as taken:
+        taken.sendall(b"GET /long HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        taken.recv(1000)
+    assert comes(
+        lambda: counted(service, "perfmodel_requests_total", route="other", status="499") == before + 1
+    )
+
+
+def test_an_answer_is_sent_in_pieces_each_of_which_may_take_as_long():
+    """The time limit is one of a piece: uvicorn waits before each until the client has read the others."""
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    body = random.Random(1).randbytes(3 * observe.PIECE + 1)
+
+    async def whole(scope: Scope, receive: Receive, send: Send) -> None:
+        await answer(send, 200, body, "text/plain")
+
+    scope = {"type": "http", "path": "/", "method": "GET", "headers": []}
+    asyncio.run(observe.Observed(whole, Metrics(), access_log=False)(scope, send, send))
+    parts = [message["body"] for message in sent[1:]]
+    assert b"".join(parts) == body
+    assert max(map(len, parts)) == observe.PIECE
+    assert [message.get("more_body", False) for message in sent[1:]] == [True, True, True, False]
+
+
+@pytest.mark.parametrize("path", ["/", "/healthz"])
+def test_a_long_head_that_comes_at_once_is_refused(service: Served, path):
+    answer = service.ask(path, x=f"{'y' * connections.MOST_HEAD}")
+    assert (answer[0], "longer than 32,768 bytes" in detail(answer)) == (431, True)
+    assert service.ask(f"{path}?{'y' * 33_000}")[0] == 431
+    assert service.ask(path, x="y" * 30_000)[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("head", "first"),
+    [
+        (b"content-length: 10001\r\n", 413),
+        (b"content-length: 2\r\ncontent-encoding: gzip\r\n", 415),
+        (b"content-length: 2\r\n", 100),
+    ],
+)
+def test_who_asks_whether_to_send_a_body_is_told_so_only_if_it_will_be_read(service: Served, head, first):
+    with service.connect() as taken:
+        taken.sendall(POST + head + b"expect: 100-continue\r\nconnection: close\r\n\r\n")
+        answer = taken.recv(4096)
+        if first == 100:
+            taken.sendall(b"[]")
+        rest = rest_of(taken)
+    assert parsed(answer)[0] == first
+    assert b"100 Continue" not in rest
+    assert first != 100 or parsed(rest)[2] == b"[]"
 
 
 @pytest.mark.parametrize(
@@ -343,6 +451,7 @@ def test_origins_that_are_asked_for_may_call():
 def test_tokens(tmp_path, monkeypatch):
     file = tmp_path / "tokens"
     file.write_text("# of the day\nfirst-token-0123456789\nsecond-token-0123456789\n")
+    file.chmod(0o600)
     settings = Settings(token_file=str(file), host="127.0.0.1")
     log = StringIO()
     monkeypatch.setattr(logs, "_outputs", [log])
@@ -357,7 +466,8 @@ def test_tokens(tmp_path, monkeypatch):
         assert served.ask("/healthz")[0] == served.ask("/readyz")[0] == 200
         assert served.ask("/?key=private", authorization="Bearer first-token-0123456789")[0] == 200
     lines = [json.loads(line) for line in log.getvalue().splitlines()]
-    assert {"time", "id", "method", "path", "status", "milliseconds", "client"} < set(lines[-1])
+    requests = [line for line in lines if line["event"] == "request"]
+    assert {"time", "id", "method", "path", "status", "milliseconds", "client"} < set(requests[-1])
     for private in ("0123456789", "secret", "private"):
         assert private not in str(lines)
 

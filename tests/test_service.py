@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 
 import pytest
@@ -10,6 +11,7 @@ from click.testing import CliRunner
 
 import perfmodel
 from perfmodel.cli import main
+from perfmodel.service import tags
 from perfmodel.service.application import application
 from perfmodel.service.commands import COMMANDS, kept_answer
 from perfmodel.service.outcomes import Failed
@@ -17,6 +19,7 @@ from perfmodel.service.problems import MEDIA_TYPE
 from perfmodel.service.protect import Protected
 from perfmodel.service.refusal import Refusal
 from perfmodel.service.settings import Settings
+from perfmodel.sweeps import manifest
 from tests.asgi import Caller
 
 
@@ -81,18 +84,44 @@ def test_other_types_methods_and_places_are_refused(client):
     assert "predict" in missing.json()["detail"]
 
 
-def test_an_answer_is_not_sent_twice(client):
+def test_an_answer_that_its_client_has_is_not_sent_again(client):
+    """RFC 9110, section 13.1.2: 304 to GET and HEAD, 412 to all other methods."""
     first = client.post("/v1/predict", json={"gpus": 8})
     tag = first.headers["etag"]
     again = client.post("/v1/predict", json={"gpus": 8}, headers={"if-none-match": tag})
-    assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
+    assert (again.status_code, again.json()["status"], again.headers["etag"]) == (412, 412, tag)
     assert client.post("/v1/predict", json={"gpus": 9}).headers["etag"] != tag
-    for header, status in ((f'"a", W/{tag}', 304), (f'"a{tag[1:]}', 200), (f"x{tag}y", 200), ("*", 200)):
+    for header, status in ((f'"a", W/{tag}', 412), (f'"a{tag[1:]}', 200), (f"x{tag}y", 200), ("*", 200)):
         asked = client.post("/v1/predict", json={"gpus": 8}, headers={"if-none-match": header})
         assert asked.status_code == status, header
     assert client.get("/openapi.json", headers={"if-none-match": "*"}).status_code == 304
     lines = client.post("/v1/sweep", json={"gpus": [8]}, headers={"accept": "application/x-ndjson"})
     assert "etag" not in lines.headers
+
+
+@pytest.mark.parametrize("folder", ["hardware_specs", "validation"])
+def test_a_tag_depends_on_the_data_that_answers_rest_on(monkeypatch, tmp_path, folder):
+    tag = tags.entity_tag("predict", b"{}")
+    assert tags.entity_tag("predict", b"{}") == tag
+    changed = tmp_path / folder
+    changed.mkdir()
+    (changed / "a.toml").write_text("price = 1\n")
+    whole = manifest.data_folder
+    monkeypatch.setattr(manifest, "data_folder", lambda name: changed if name == folder else whole(name))
+    tags.package_digest.cache_clear()
+    try:
+        assert tags.entity_tag("predict", b"{}") != tag
+    finally:
+        tags.package_digest.cache_clear()
+
+
+def test_a_package_that_the_service_lacks_is_no_mistake_of_the_request(client, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)  # as if it were not installed
+    accept = {"accept": "application/vnd.apache.arrow.stream"}
+    problem = client.post("/v1/sweep", json={"gpus": [8]}, headers=accept)
+    assert (problem.status_code, problem.json()["status"]) == (501, 501)
+    assert problem.json()["detail"] == "not installed where this service runs: an Arrow stream needs pyarrow"
+    assert "errors" not in problem.json()
 
 
 def test_what_nobody_foresaw_is_answered_and_logged_once(monkeypatch):
@@ -116,6 +145,7 @@ def test_what_nobody_foresaw_is_answered_and_logged_once(monkeypatch):
 def test_a_request_without_a_token_counts_under_its_route(tmp_path):
     file = tmp_path / "tokens"
     file.write_text("x" * 32)
+    file.chmod(0o600)
     app = Protected(application(), Settings(token_file=str(file), access_log=False))
     for path in ("/v1/predict", "/v1/nothing"):
         assert Caller(app).post(path, json={"gpus": 8}, headers={"host": "localhost"}).status_code == 401

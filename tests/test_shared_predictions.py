@@ -17,6 +17,8 @@ from perfmodel.cli import main
 from perfmodel.errors import InputError
 from perfmodel.explanations import explain
 from perfmodel.prediction import predict
+from perfmodel.prediction.pipeline import pipeline_of_scenario
+from perfmodel.quote import Claim, Quote, check_quote
 from perfmodel.resolve import resolve
 from perfmodel.sensitivity.elasticity import sensitivity
 from perfmodel.specs.framework import FRAMEWORKS
@@ -25,10 +27,12 @@ from perfmodel.specs.options import declared
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.stack import STACKS
 from perfmodel.specs.store import Catalogue
-from perfmodel.step.terms import SHARED_TERMS
+from perfmodel.step.terms import SHARED_TERMS, of_kind, sent
 from perfmodel.sweeps import sweep
 from perfmodel.traces.collective_names import is_collective, kind_of
-from perfmodel.traces.timeline import timeline
+from perfmodel.traces.kineto import read_kineto
+from perfmodel.traces.summary import summary
+from perfmodel.traces.timeline import timeline, write_timeline
 from perfmodel.workloads import workload
 
 LLAMA = {"workload": "llama-3-8b", "node": "dgx-h100"}
@@ -205,6 +209,27 @@ def test_software_of_both_models_is_what_the_one_that_answers_knows(framework, m
 )
 def test_what_does_not_go_together_is_refused_with_what_would(options, message):
     refused(message, **LLAMA | {"gpus": 64} | options)
+
+
+EXPERTS = {"workload": "qwen3-30b-a3b", "node": "dgx-h100", "gpus": 8, "tensor_parallel": 8}
+
+
+def test_experts_are_not_dealt_out_over_tensor_parallel_ranks():
+    """Eight ranks that share each expert's products hold all 29 B weights of experts among them."""
+    words = "--expert-parallel 8 does not divide data x context parallelism, 1: .* --expert-parallel 1$"
+    refused(words, **EXPERTS, expert_parallel=8)
+    alone = predict(**EXPERTS).memory
+    assert alone.bytes / 2**30 == pytest.approx(60.4, abs=0.1)
+    assert predict(**EXPERTS | {"gpus": 64}, expert_parallel=8).layout["data_parallel"] == 8
+    refused("does not divide data x context parallelism, 2", **EXPERTS | {"gpus": 16}, expert_parallel=8)
+    swept = perfmodel.sweep(**EXPERTS, expert_parallel=[1, 8])
+    assert list(swept.table()["expert_parallel"]) == [1]
+    ((words, count),) = swept.refused.items()
+    assert "does not divide data x context parallelism, 1" in words
+    assert count == 1
+    claim = Claim(quantity="tokens_per_second", value=1e4)
+    with pytest.raises(InputError, match="does not divide data x context parallelism, 1"):
+        check_quote(Quote(title="t", scenario=EXPERTS | {"expert_parallel": 8}, claims=(claim,)))
 
 
 @settings(max_examples=300, deadline=None)
@@ -437,12 +462,43 @@ def test_commands_take_the_options_of_the_layout(tmp_path):
     assert "matrix products" in {event["name"] for event in events}
 
 
-def test_a_timeline_is_as_long_as_the_iteration(tmp_path):
-    from perfmodel.traces.timeline import timeline
-
+def test_a_timeline_is_as_long_as_the_iteration():
     answer = predict(**SHARED)
     steps = [each for each in timeline(answer)["traceEvents"] if each["name"] == "ProfilerStep#0"]
     assert steps[0]["dur"] * 1e-6 == pytest.approx(answer.iteration_time, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"lora": 16},  # whose gradients leave 1e-10 s that nothing hides
+        {"sharding": "zero3"},
+        {"sharding": "none"},
+        {"tensor_parallel": 8},
+        {"pipeline_parallel": 2, "accumulation_steps": 4},
+        {"workload": "mixtral-8x7b", "expert_parallel": 8},
+    ],
+)
+def test_a_timeline_of_a_transformer_has_no_kernel_of_nothing(tmp_path, options):
+    scenario = Scenario(**LLAMA | {"gpus": 16} | options)
+    answer = predict(scenario)
+    write_timeline(tmp_path / "step.json", answer, pipeline_of_scenario(scenario))
+    events = json.loads((tmp_path / "step.json").read_text())["traceEvents"]
+    least = 1e-9 * answer.iteration_time * 1e6
+    assert all(event["dur"] > least for event in events if event.get("cat") == "kernel")
+    for device in summary(read_kineto(tmp_path / "step.json"))["devices"]:
+        assert all(time > 0 for time in device["passes"].values())
+        assert all(row["least_time"] > 1e-9 * answer.iteration_time for row in device["collectives"])
+        if answer.layout["pipeline_parallel"] == 1:
+            computed = of_kind(answer.terms, "busy") + answer.terms["node_growth_time"]
+            assert device["per_step"]["compute_time"] == pytest.approx(computed, rel=1e-6)
+            exposed = device["per_step"]["exposed_communication_time"]
+            assert exposed == pytest.approx(sent(answer.terms), rel=1e-6, abs=1e-9)
+            if len(answer.traffic) == 1:  # each collective is one message, however much of it hides
+                names = answer.traffic[0].collective.split(", ")
+                assert {row["collective"]: row["count"] for row in device["collectives"]} == dict.fromkeys(
+                    names, 1
+                )
 
 
 def test_scenarios_take_the_words_of_frameworks():

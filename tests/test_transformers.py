@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import time
+from collections import defaultdict
 from functools import cache
 from pathlib import Path
+from statistics import fmean, stdev
 
 import numpy as np
 import pytest
@@ -25,7 +28,12 @@ from perfmodel.accuracy.transformer_anchor import (
     term_distance,
     term_shares,
 )
-from perfmodel.accuracy.transformer_compare import STATED_NODES, shipped_out_of_sample
+from perfmodel.accuracy.transformer_compare import (
+    SOFTWARE_SPREAD,
+    STATED_NODES,
+    compare_transformers,
+    shipped_out_of_sample,
+)
 from perfmodel.accuracy.transformer_memory import fitting, peak_errors, peaks, reserved_over_used
 from perfmodel.accuracy.transformer_rows import (
     COLUMNS,
@@ -34,6 +42,7 @@ from perfmodel.accuracy.transformer_rows import (
     shipped_transformer_runs,
 )
 from perfmodel.accuracy.transformer_scale import LARGEST, largest
+from perfmodel.accuracy.transformer_software import software_named
 from perfmodel.cli import main
 from perfmodel.equations.transformer_exchange import activation_message_bytes, distinct_destinations
 from perfmodel.equations.transformer_memory import (
@@ -48,6 +57,7 @@ from perfmodel.specs.architecture import Architecture
 from perfmodel.specs.layout import SHARDING, caveats, check, layout_of
 from perfmodel.specs.stack import STACKS, stack
 from perfmodel.specs.store import Catalogue
+from perfmodel.step.profiled import NORMAL_80
 from perfmodel.transformers.anchor import OTHER, REACH, SAME
 from perfmodel.transformers.architecture import dimensions_of
 from perfmodel.transformers.job import Case, job_of, jobs_of
@@ -667,6 +677,18 @@ STATED = {
         ({"world_size": ""}, "no world_size"),
         ({"year": ""}, "no year"),
         ({"sharding": "zero3", "recompute": "full", "expert_parallel": "8"}, None),
+        ({"n_active_params": "1e9"}, "experts not described: GPT 5B"),
+        ({"workload": "Minimax 4x1B"}, "experts not described: Minimax 4x1B"),
+        (
+            {"layers": "4", "hidden_size": "5120", "ffn_hidden_size": "1536", "n_params": ""},
+            "experts not described: GPT 5B",
+        ),
+        ({"layers": "4", "hidden_size": "1024"}, "parameters do not add up: GPT 5B, 0.102 of 5 billion"),
+        (
+            {"workload": "DeepSeekV3 (4 layers)", "layers": "4", "n_params": ""},
+            "cut network, its dense layers not stated: DeepSeekV3 (4 layers)",
+        ),
+        ({"iteration_time": "2", "tokens_per_second": ""}, "no batch size"),
     ],
 )
 def test_a_blank_cell_is_filled_or_named(tmp_path, cells, reason):
@@ -675,6 +697,65 @@ def test_a_blank_cell_is_filled_or_named(tmp_path, cells, reason):
     (run,) = read_transformer_runs(tmp_path / "a.csv", CATALOGUE)
     assert run.reason == reason
     assert (run.case is None) == (reason is not None)
+
+
+def _read(tmp_path, *rows):
+    """Runs of a file of rows."""
+    text = "\n".join(",".join(row.values()) for row in rows)
+    (tmp_path / "a.csv").write_text(f"{','.join(rows[0])}\n{text}\n")
+    return read_transformer_runs(tmp_path / "a.csv", CATALOGUE)
+
+
+def test_a_time_is_never_made_from_a_guessed_batch(tmp_path):
+    """Neither batch nor time: rates are compared. Both time and rate say the batch: 2 s x 2e5 / 2048."""
+    by_rate, by_both = (
+        run for run in _read(tmp_path, *(STATED | {"iteration_time": cell} for cell in ("", "2")))
+    )
+    assert (by_rate.states_batch, by_both.states_batch) == (False, True)
+    assert by_both.case.layout.global_batch_size == pytest.approx(2 * 2e5 / 2048)
+    (rows,) = compare_transformers([by_rate, by_both])
+    first, second = (row.to_dict() for row in rows)
+    assert (first["measured_iteration_time"], second["measured_iteration_time"]) == (None, 2)
+    for told in (first, second):
+        assert told["measured_tokens_per_second"] == pytest.approx(2e5)
+    ratio = first["measured_tokens_per_second"] / first["predicted_tokens_per_second"]
+    assert rows[0].error == pytest.approx(ratio - 1)
+
+
+def test_software_nobody_described_is_read_as_its_nearest_with_a_wider_interval(tmp_path):
+    tune, titan = _read(tmp_path, *(STATED | {"framework": name} for name in ("torchtune", "torchtitan")))
+    assert (tune.nearest_stack, titan.nearest_stack) == ("torchtitan", "")
+    assert tune.case == titan.case
+    (rows,) = compare_transformers([tune, titan])
+    half = [math.log(row.high_80 / row.low_80) / 2 / NORMAL_80 for row in rows]
+    assert half[0] == pytest.approx(math.hypot(half[1], SOFTWARE_SPREAD))
+    data = str(tmp_path / "a.csv")
+    shown = CliRunner().invoke(main, ["validate", "--kind", "transformers", "--data", data]).stdout
+    assert "read as its nearest, torchtitan, with wider intervals: torchtune: 1 rows" in " ".join(
+        shown.split()
+    )
+
+
+@pytest.mark.any_version
+def test_families_of_software_lie_as_far_apart_as_intervals_allow_for():
+    sources = defaultdict(list)
+    for row in judged().rows:
+        if row.error is not None and row.run.trust in TRUSTED:
+            family = software_named(row.run.framework).stack
+            sources[family, row.run.source].append(math.log1p(row.error))
+    families = defaultdict(list)
+    for (family, _), misses in sources.items():
+        families[family].append(fmean(misses))
+    assert stdev(map(fmean, families.values())) == pytest.approx(SOFTWARE_SPREAD, abs=0.005)
+
+
+def test_anchored_runs_of_one_source_have_the_shipped_width(tmp_path):
+    """Whatever else the file holds: nothing of a user's rows tells how far an anchor carries."""
+    runs = _read(tmp_path, *(STATED | {"run_id": each, "world_size": each} for each in ("16", "32")))
+    (rows,) = compare_transformers(runs, ("anchored",))
+    expected = fitted().anchored_spreads[runs[0].kind]
+    for row in rows:
+        assert math.log(row.high_80 / row.low_80) / 2 / NORMAL_80 == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(

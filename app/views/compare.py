@@ -60,7 +60,7 @@ def compared(base: dict[str, Any], asked: list[Variant]) -> Compared:
     return answering().compare(named, Conditions(**values(base, MONEY)))
 
 
-SHARES = ("scaling_efficiency", "mfu", "hfu")
+SHARES = ("scaling_efficiency", "mfu", "mfu_nominal", "hfu")
 """Quantities that people read in per cent."""
 
 
@@ -84,7 +84,13 @@ def bar(name: str) -> str:
     return "<br>".join(map(escape, textwrap.wrap(words, WIDEST_LABEL)))
 
 
-QUANTITIES = {"mfu": "MFU", "hfu": "HFU", "memory_bytes": "memory of a GPU", "speedup": "speed-up"}
+QUANTITIES = {
+    "mfu": "MFU",
+    "mfu_nominal": "MFU, nominal",
+    "hfu": "HFU",
+    "memory_bytes": "memory of a GPU",
+    "speedup": "speed-up",
+}
 
 
 def _label(quantity: str) -> str:

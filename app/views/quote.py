@@ -16,11 +16,13 @@ from app.state import newest
 from perfmodel.quote import Checked, Quote, example_names, read_quote
 from perfmodel.quote.answer import QuoteAnswer
 from perfmodel.quote.listing import claimed, measured_words, worst_first
+from perfmodel.quote.other_reading import CONVENTION_WORDS
 from perfmodel.quote.sentence import judgement_words, open_clause, reached_words
 from perfmodel.units import plural
 
 FILLED = "fill in"
 DOWNLOADED = "quote.toml"
+UNSTATED = "not stated"
 MODEL, LIMIT = "the model", "physics allows"
 TALL = 320
 # The table of all claims [px], which scrolls.
@@ -72,6 +74,13 @@ BODY = (
     whole_of(
         "from-gpus", "What an efficiency or speed-up is measured against.", label="Against so many GPUs"
     ),
+    one_of(
+        "convention",
+        (UNSTATED, *CONVENTION_WORDS),
+        UNSTATED,
+        "How FLOP are counted: causal as they are computed, megatron with attention to all positions, palm "
+        "with all parameters besides.",
+    )._replace(label="FLOP are counted"),
     text_of(
         "size",
         str,

@@ -31,6 +31,7 @@ from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction
 from perfmodel.prediction.ratio import ratio_between
 from perfmodel.step.terms import sent
+from perfmodel.transformers.flops import NOMINAL_WORDS
 from perfmodel.transformers.memory import ROOM
 
 START = {"workload": "llama-3-70b", "gpus": 512, "global-batch-size": 1024, "node": "dgx-h100"}
@@ -92,6 +93,7 @@ def table(rows: list[tuple[LayoutRow, int]]) -> list[dict[str, Any]]:
             "80 % from [s]": row.interval["low_80"],
             "to [s]": row.interval["high_80"],
             "MFU": row.mfu,
+            "MFU, nominal": row.mfu_nominal,
             "HFU": row.hfu,
             "memory [GiB]": row.memory["bytes"] / GIB,
             "of usable memory": row.memory["bytes"] / (ROOM * row.memory["capacity"]),
@@ -129,8 +131,9 @@ CONFIG = {
     "80 % from [s]": st.column_config.NumberColumn(format="%.4g", help="of the interval of 80 %"),
     "to [s]": st.column_config.NumberColumn(format="%.4g", help="of the interval of 80 %"),
     "MFU": st.column_config.NumberColumn(
-        format="percent", help="model FLOP over the peak's, all scores counted"
+        format="percent", help="model FLOP that are computed, over the peak's"
     ),
+    "MFU, nominal": st.column_config.NumberColumn(format="percent", help=NOMINAL_WORDS),
     "HFU": st.column_config.NumberColumn(format="percent", help="with what is computed again"),
     "memory [GiB]": st.column_config.NumberColumn(format="%.1f", help="of the fullest GPU"),
     "of usable memory": st.column_config.ProgressColumn(
@@ -251,6 +254,8 @@ def page(asked: Asked) -> None:
     with asked.top:
         st.subheader(f"{answer.workload} on {answer.machine}", anchor=False)
         st.markdown(f"**{decisions.of_layouts(prediction)}** {labelled(sentence(prediction.verdict))}")
+        if answer.wider_because:
+            st.caption(plain(f"The interval is wider because: {'; '.join(answer.wider_because)}."))
         alike = [(layout_search.name_of(row.layout), row.iteration_time) for row, _ in near]
         ratio = None if second is None else ratio_between(prediction, second, "the next")
         st.markdown(plain(decisions.of_runners_up(best.iteration_time, alike, ratio)))

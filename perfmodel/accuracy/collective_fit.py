@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from perfmodel.accuracy.collective_rows import Measurement, shipped_measurements
+from perfmodel.accuracy.held_out import learned_bytes
 from perfmodel.accuracy.runs import TRUSTED
 from perfmodel.calibration import COLLECTIVE_FIT
 from perfmodel.collectives.all_reduce import Curve
@@ -18,7 +19,6 @@ from perfmodel.collectives.parameters import PARAMETERS, means, named
 from perfmodel.collectives.place import Place, Point, places
 from perfmodel.least_squares import least_squares
 from perfmodel.prediction.collective_spread import FLOOR, SIZES, class_name, size_class, transport_of
-from perfmodel.resources import folder
 from perfmodel.step.profiled import NORMAL_80
 from perfmodel.writing import write_whole
 
@@ -190,10 +190,9 @@ def refit() -> None:
     """Fit to the shipped measurements; write the result, whole or not at all."""
     data = data_of(learned_from(shipped_measurements()))
     parameters = named(fit(data))
-    file = (folder("validation") / "measured" / "collectives.csv").read_bytes()
     table: dict[str, Any] = {
         "made_by": "python -m perfmodel.accuracy.collective_fit",
-        "sha256": hashlib.sha256(file).hexdigest(),
+        "sha256": hashlib.sha256(learned_bytes("collectives.csv")).hexdigest(),
         "points": len(data.logs),
         "sources": len(np.unique(data.sources)),
         "transports": sorted({str(name) for name in data.transports[_seen(data)]}),

@@ -8,12 +8,12 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from perfmodel.accuracy.held_out import learned_part
 from perfmodel.accuracy.runs import NOT_STATED, UNSTATED_TRUST
 from perfmodel.accuracy.scenarios import Refused, named
 from perfmodel.collectives.place import USUAL_YEAR, Point, check_mesh, joined
 from perfmodel.errors import InputError
 from perfmodel.reading import read_table
-from perfmodel.resources import folder
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.names import word_of
 from perfmodel.specs.store import Catalogue
@@ -61,15 +61,19 @@ class Measurement(NamedTuple):
     """A and B are learned from; C may be of another machine than it says."""
 
 
-def read_measurements(path: Path, catalogue: Catalogue) -> list[Measurement]:
+def read_measurements(path: Path, catalogue: Catalogue, before: str | None = None) -> list[Measurement]:
     """Return the measured collectives of a CSV file; what cannot be predicted stays in, with the reason.
+
+    Parameters
+    ----------
+    before : measurement to stop at; None, the file is read to its end
 
     Raises
     ------
     InputError : a file that cannot be read, a missing column, a cell that is not a positive number
     """
     try:
-        with read_table(path) as file:
+        with read_table(path, before=before) as file:
             reader = csv.DictReader(file, restval="")
             missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
             if missing:
@@ -201,6 +205,6 @@ def _number(row: dict[str, str], column: str, where: str) -> float:
 
 @cache
 def shipped_measurements() -> tuple[Measurement, ...]:
-    """The published collectives that come with the package, read once."""
-    rows = read_measurements(folder("validation") / "measured" / "collectives.csv", Catalogue.built_in())
-    return tuple(rows)
+    """The published collectives that come with the package and are not held out, read once."""
+    path, before = learned_part("collectives.csv")
+    return tuple(read_measurements(path, Catalogue.built_in(), before))

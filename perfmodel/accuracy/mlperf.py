@@ -14,8 +14,8 @@ from typing import Any, Literal, NamedTuple
 
 from perfmodel.accuracy.mlperf_kernels import Changes, iteration_time
 from perfmodel.accuracy.mlperf_rows import ROUNDS, Submission, shipped_submissions
-from perfmodel.accuracy.mlperf_rules import evaluation_of, scenario_of_submission, target_of, with_options
-from perfmodel.accuracy.scenarios import Refused
+from perfmodel.accuracy.mlperf_rules import evaluation_of, scenario_of_submission, target_of
+from perfmodel.accuracy.scenarios import Refused, with_options
 from perfmodel.accuracy.summary import Errors, errors
 from perfmodel.epochs_to_target import FEWEST_BATCH_SIZES, fit_epochs
 from perfmodel.equations.critical_batch import epochs_to_target

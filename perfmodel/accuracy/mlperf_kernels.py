@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from perfmodel.accuracy.mlperf_rows import ROUNDS
-from perfmodel.accuracy.mlperf_rules import with_options
 from perfmodel.accuracy.mlperf_transformers import step_time
+from perfmodel.accuracy.scenarios import with_options
 from perfmodel.calibration import Calibration, calibration
 from perfmodel.prediction.assemble import time_of
 from perfmodel.resolve import resolve

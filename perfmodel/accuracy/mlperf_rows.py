@@ -8,10 +8,10 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from perfmodel.accuracy.held_out import learned_part
 from perfmodel.accuracy.scenarios import Refused
 from perfmodel.errors import InputError
 from perfmodel.reading import read_table
-from perfmodel.resources import folder
 from perfmodel.specs.names import word_of
 
 YEARS = {
@@ -173,10 +173,14 @@ class Submissions(NamedTuple):
     """The reason of each row that was passed over."""
 
 
-def read_submissions(path: Path) -> Submissions:
+def read_submissions(path: Path, before: str | None = None) -> Submissions:
     """Return the submissions of a CSV file with the columns of ``validation/measured/mlperf.csv``.
 
     Rows of other benchmarks, and rows that leave open what decides the time, are counted and passed over.
+
+    Parameters
+    ----------
+    before : submission to stop at; None, the file is read to its end
 
     Raises
     ------
@@ -185,7 +189,7 @@ def read_submissions(path: Path) -> Submissions:
     known: list[Submission] = []
     skipped: list[str] = []
     try:
-        with read_table(path) as file:
+        with read_table(path, before=before) as file:
             reader = csv.DictReader(file, restval="")
             missing = [name for name in COLUMNS if name not in (reader.fieldnames or COLUMNS)]
             if missing:
@@ -205,5 +209,5 @@ def read_submissions(path: Path) -> Submissions:
 
 @cache
 def shipped_submissions() -> tuple[Submission, ...]:
-    """The ResNet-50 and BERT submissions that come with the package, on any accelerator, read once."""
-    return tuple(read_submissions(folder("validation") / "measured" / "mlperf.csv").known)
+    """The ResNet-50 and BERT submissions that come with the package and are not held out, read once."""
+    return tuple(read_submissions(*learned_part("mlperf.csv")).known)

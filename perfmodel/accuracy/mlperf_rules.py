@@ -210,9 +210,3 @@ def _fitting(given: dict[str, Any], local_batch_size: int, catalogue: Catalogue)
         if predict(scenario, catalogue).memory.fits:
             break
     return scenario
-
-
-def with_options(scenario: Scenario, **options: object) -> Scenario:
-    """Return a scenario with options replaced, or left open where they are None."""
-    given = {**scenario.model_dump(exclude_unset=True), **options}
-    return Scenario.model_construct(**{key: value for key, value in given.items() if value is not None})

@@ -9,10 +9,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, get_args
 
+from perfmodel.accuracy.held_out import learned_part
 from perfmodel.anchor import RANGES
 from perfmodel.errors import InputError
 from perfmodel.reading import read_table
-from perfmodel.resources import folder
 from perfmodel.specs.names import NONE, word_of
 from perfmodel.specs.scenario import (
     LARGEST_WORLD_SIZE,
@@ -71,6 +71,8 @@ class Run(NamedTuple):
     year: int | None = None
     """Of the measurement, and so of its software."""
     note: str = ""
+    options: str = ""
+    """Of its scenario as JSON, where a user's own table states them; otherwise they follow from the rest."""
 
 
 def _whole(largest: int) -> Callable[[str], int]:
@@ -157,8 +159,12 @@ OPTIONAL: dict[str, tuple[str, Callable[[str], Any]]] = {
 """Columns a file may leave out."""
 
 
-def read_runs(path: Path | str) -> list[Run]:
+def read_runs(path: Path | str, before: str | None = None) -> list[Run]:
     """Return the runs of a CSV file in the schema of ``validation/README.md``.
+
+    Parameters
+    ----------
+    before : run to stop at; None, the file is read to its end
 
     Raises
     ------
@@ -167,7 +173,7 @@ def read_runs(path: Path | str) -> list[Run]:
     """
     runs: list[Run] = []
     lines: dict[str, int] = {}
-    for line, cells in _cells(Path(path)):
+    for line, cells in _cells(Path(path), before):
         run = _run(cells, f"{path}: line {line}")
         run = run if run.run_id else run._replace(run_id=f"line {line}")
         if run.run_id in lines:
@@ -183,13 +189,13 @@ def read_runs(path: Path | str) -> list[Run]:
 
 @cache
 def shipped_runs() -> tuple[Run, ...]:
-    """The published training runs that come with the package, read once."""
-    return tuple(read_runs(folder("validation") / "measured" / "training_runs.csv"))
+    """The published training runs that come with the package and are not held out, read once."""
+    return tuple(read_runs(*learned_part("training_runs.csv")))
 
 
-def _cells(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+def _cells(path: Path, before: str | None) -> Iterator[tuple[int, dict[str, str]]]:
     try:
-        with read_table(path) as file:
+        with read_table(path, before=before) as file:
             reader = csv.reader(file, strict=True)
             header = [name.strip() for name in next(reader, [])]
             _check_header(header, path)

@@ -56,6 +56,9 @@ def scenario_of_run(
     ------
     Refused : an unknown name, or something left open that decides the time
     """
+    anchor = None if anchor_time is None else f"iteration_time={anchor_time!r}s@{anchor_size}"
+    if run.options:
+        return with_options(Scenario.model_validate_json(run.options), anchor=anchor)
     for column in ("accelerator", "workload", "world_size"):
         if not getattr(run, column):
             raise Refused(f"no {column.replace('_', ' ')}")
@@ -86,10 +89,16 @@ def scenario_of_run(
         "accumulation_steps": run.accumulation_steps,
         "sequence_length": run.sequence_length,
         "input": run.input or None,
-        "anchor": None if anchor_time is None else f"iteration_time={anchor_time!r}s@{anchor_size}",
+        "anchor": anchor,
     }
     kind = DataParallelRun if predicts_tokens(network) else Scenario
     return kind.model_construct(**{key: value for key, value in chosen.items() if value is not None})
+
+
+def with_options(scenario: Scenario, **options: object) -> Scenario:
+    """Return a scenario with options replaced, or left open where they are None."""
+    given = {**scenario.model_dump(exclude_unset=True), **options}
+    return Scenario.model_construct(**{key: value for key, value in given.items() if value is not None})
 
 
 def network_of(run: Run) -> str:

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 ALONE = "unanchored: no other run of this network and source"
+SOFTWARE_SPREAD = 0.09
+"""Standard deviation of the mean miss of software families, ln(measured / predicted), each of its sources
+predicted by a fit to the others: how far software that nobody described may be from its nearest family."""
 
 
 class Row(NamedTuple):
@@ -74,14 +77,17 @@ class Row(NamedTuple):
             "accelerator": run.accelerator,
             "world_size": run.case and float(run.case.layout.world_size),
             "class": run.kind or None,
-            "measured_iteration_time": None if math.isnan(run.time) else run.time,
+            "measured_iteration_time": run.time if run.time > 0 and run.states_batch else None,
             "predicted_iteration_time": self.predicted_time,
+            "measured_tokens_per_second": run.tokens / run.time if run.time > 0 else None,
+            "predicted_tokens_per_second": run.tokens / self.predicted_time if self.predicted_time else None,
             "low_80": self.low_80,
             "high_80": self.high_80,
             "low_95": self.low_95,
             "high_95": self.high_95,
             "mode": self.mode,
             "anchor": self.anchor,
+            "nearest_stack": run.nearest_stack or None,
             "reason": self.reason,
         }
 
@@ -144,7 +150,8 @@ def _by_shipped_fit(able: list[TransformerRun], data: Data) -> Judged:
     known = fitted()
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.log(step_of(data.jobs, known.parameters).iteration_time)
-    return Judged(logs, [dict(known.spreads)] * len(able), [False] * len(able))
+    each = [{kind: known.spread(kind, run.accelerator) for kind in known.spreads} for run in able]
+    return Judged(logs, each, [False] * len(able))
 
 
 def _out_of_sample(able: list[TransformerRun], data: Data) -> Judged:
@@ -165,6 +172,8 @@ def _anchored(able: list[TransformerRun], data: Data, judged: Judged, out_of_sam
         rows_of = data.sources == source
         logs[rows_of] = anchored_logs(anchors, judged.logs, misses, known)[rows_of]
     held = np.array([anchor is not None for anchor in anchors])
+    if not out_of_sample:
+        return Judged(logs, [dict(fitted().anchored_spreads)] * len(able), held.tolist())
     use = held & np.array([run.trust in TRUSTED for run in able])
     near = data.rows(use)
     each = {source: spreads(near, logs[use], source) for source in np.unique(data.sources).tolist()}
@@ -181,7 +190,8 @@ def _row(
 ) -> Row:
     if log is None or (mode == "anchored" and not is_anchored):
         return Row(run, mode, None, None, None, None, None, None, None, run.reason or ALONE)
-    time, width = math.exp(log), spread[run.kind]
+    unknown = SOFTWARE_SPREAD if run.nearest_stack and not is_anchored else 0.0
+    time, width = math.exp(log), math.hypot(spread[run.kind], unknown)
     near, wide = (math.exp(z * width) for z in (NORMAL_80, NORMAL_95))
     anchor = "unique" if is_anchored else None
     return Row(run, mode, time, naive, time / near, time * near, time / wide, time * wide, anchor, None)
@@ -286,12 +296,22 @@ def summarise_transformers(compared: Sequence[Row]) -> dict[str, Any]:
         "rows": len(compared),
         "refused": len(compared) - len(able),
         "refused_by_reason": by_reason(row.reason for row in compared),
+        "read_as_nearest": _read_as_nearest(able),
+        "without_batch": sum(not row.run.states_batch for row in able),
         "all": _errors(trusted),
         STATED_NODES: _errors(stated),
         "by": {name: _by(trusted, key) for name, key in KEYS.items()},
         "regret": {name: regret(part)._asdict() for name, part in _series(trusted).items()},
         "untrusted": _errors([row for row in able if row.run.trust not in TRUSTED]),
     }
+
+
+def _read_as_nearest(able: list[Row]) -> dict[str, dict[str, int]]:
+    """Rows by the stack they are read by, and by what their sources call the software nobody described."""
+    result: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    for run in (row.run for row in able if row.run.nearest_stack):
+        result[run.nearest_stack][run.framework] += 1
+    return {stack: dict(names) for stack, names in result.items()}
 
 
 def _by(compared: list[Row], key: Callable[[Row], str]) -> dict[str, Any]:

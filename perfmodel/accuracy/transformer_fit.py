@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from perfmodel.accuracy.held_out import learned_bytes
 from perfmodel.accuracy.runs import TRUSTED
 from perfmodel.accuracy.transformer_rows import TransformerRun, shipped_transformer_runs
 from perfmodel.least_squares import least_squares
-from perfmodel.resources import folder
 from perfmodel.step.profiled import NORMAL_80
 from perfmodel.transformers.job import Job, jobs_of, rows
 from perfmodel.transformers.parameters import PARAMETERS, RESULT, named
@@ -98,14 +99,14 @@ def weights(data: Data) -> Array:
     return np.asarray(each * np.where(data.kinds == "experts", EXPERTS_WEIGHT, 1.0))
 
 
-def solved(near: Tangent, data: Data, weight: Array) -> Array:
-    """Return the standard scores nearest to measured times by a linearised model, drawn towards 0."""
-    zero, one = np.zeros(len(PARAMETERS)), np.ones(len(PARAMETERS))
+def solved(near: Tangent, data: Data, weight: Array, drawn_to: Array) -> Array:
+    """Return the standard scores nearest to measured times by a linearised model, drawn towards others."""
+    one = np.ones(len(PARAMETERS))
     return least_squares(
         lambda scores: (near.logs + near.slopes @ (scores - near.at), near.slopes),
         data.logs,
         weight,
-        zero,
+        drawn_to,
         one,
         noise=NOISE,
         robust=NOISE,
@@ -116,15 +117,30 @@ def solved(near: Tangent, data: Data, weight: Array) -> Array:
     )
 
 
-def fit(data: Data) -> Array:
-    """Return the standard scores of the parameters nearest to the measured times."""
-    scores, weight = np.zeros(len(PARAMETERS)), weights(data)
+PRIORS: Array = np.zeros(len(PARAMETERS))
+"""Standard scores of the means of all priors."""
+
+
+def fit(data: Data, drawn_to: Array = PRIORS) -> Array:
+    """Return the standard scores of the parameters nearest to the measured times.
+
+    Parameters
+    ----------
+    drawn_to : standard scores that they are drawn towards, shape (parameters,)
+    """
+    scores, weight = drawn_to, weights(data)
     for _ in range(ROUNDS):
-        scores = solved(tangent(scores, data.jobs), data, weight)
+        scores = solved(tangent(scores, data.jobs), data, weight, drawn_to)
     return scores
 
 
-def left_out(data: Data, scores: Array, learned: Flags | None = None) -> Array:
+def left_out(
+    data: Data,
+    scores: Array,
+    learned: Flags | None = None,
+    groups: NDArray[np.str_] | None = None,
+    drawn_to: Array = PRIORS,
+) -> Array:
     """Return the logarithm of each run's time by a fit to the other sources [s].
 
     Each such fit is linear around the fit to all, which moves what is said of a source by 0.2 % at most.
@@ -134,14 +150,17 @@ def left_out(data: Data, scores: Array, learned: Flags | None = None) -> Array:
     data : measured runs
     scores : of the fit to all that is learned from, around which each of the others is linear
     learned : which runs are learned from, shape (runs,); all by default
+    groups : what each run is left out with, shape (runs,); its source by default
+    drawn_to : as of ``fit``
     """
+    groups = data.sources if groups is None else groups
     usable = np.ones(len(data.logs), dtype=bool) if learned is None else learned
     near, result, weight = tangent(scores, data.jobs), np.empty_like(data.logs), np.zeros_like(data.logs)
     weight[usable] = weights(data.rows(usable))
-    for source in np.unique(data.sources):
-        out = data.sources == source
+    for group in np.unique(groups):
+        out = groups == group
         seen = ~out & usable
-        by_others = solved(near.rows(seen), data.rows(seen), weight[seen])
+        by_others = solved(near.rows(seen), data.rows(seen), weight[seen], drawn_to)
         result[out] = log_times(by_others, rows(data.jobs, out))
     return result
 
@@ -162,6 +181,24 @@ def spreads(data: Data, logs: Array, without: str | None = None) -> dict[str, fl
             seen = data.sources != without
         result[kind] = covering(np.abs(logs - data.logs)[seen], data.sources[seen])
     return result
+
+
+def accelerator_spread(data: Data, logs: Array, accelerators: NDArray[np.str_]) -> float:
+    """Return by how much accelerators are missed that no fit has seen: the root mean square of their means.
+
+    Parameters
+    ----------
+    data : measured runs
+    logs : what each is predicted to take, its accelerator left out
+    accelerators : of each run; every source of one alike
+    """
+    misses = data.logs - logs
+
+    def mean(accelerator: str) -> float:
+        on = accelerators == accelerator
+        return float(np.mean([misses[on & (data.sources == each)].mean() for each in set(data.sources[on])]))
+
+    return math.hypot(*map(mean, set(accelerators.tolist()))) / math.sqrt(len(set(accelerators.tolist())))
 
 
 def covering(misses: Array, sources: NDArray[np.str_]) -> float:
@@ -185,17 +222,20 @@ def refit() -> None:
     data = data_of(learned)
     scores = fit(data)
     logs, parameters = left_out(data, scores), named(scores)
+    accelerators = np.array([run.accelerator for run in learned])
+    unseen = left_out(data, scores, groups=accelerators)
     misses, anchors = data.logs - logs, anchors_of(learned)
     of_anchors = anchor_weights(pairs_of(learned, misses))
     held = np.array([each is not None for each in anchors])
     anchored = anchored_logs(anchors, logs, misses, of_anchors)[held]
-    file = (folder("validation") / "measured" / "transformer_runs.csv").read_bytes()
     table: dict[str, Any] = {
         "made_by": "python -m perfmodel.accuracy.transformer_fit",
-        "sha256": hashlib.sha256(file).hexdigest(),
+        "sha256": hashlib.sha256(learned_bytes("transformer_runs.csv")).hexdigest(),
         "runs": len(data.logs),
         "sources": len(np.unique(data.sources)),
         "spreads": {kind: float(f"{of:.4g}") for kind, of in spreads(data, logs).items()},
+        "accelerator_spread": float(f"{accelerator_spread(data, unseen, accelerators):.4g}"),
+        "accelerators": sorted({run.accelerator for run in learned}),
         "anchored_spreads": {
             kind: float(f"{of:.4g}") for kind, of in spreads(data.rows(held), anchored).items()
         },

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from functools import cache
 from pathlib import Path
 
@@ -21,6 +22,10 @@ USUAL_LENGTH, GPT2_LENGTH, MINGPT_LENGTH = 2048, 1024, 128
 WORDS, WORDS_GATED = 50304, 32000
 CAUSAL_FLOPS = ("ml-engineering-steps",)
 """Sources that count half of all scores."""
+NAMES_EXPERTS = re.compile(r"\bmoe\b|\bexperts?\b|\d+x\d|\d-?a\d+(\.\d+)?b\b", re.IGNORECASE)
+"""In names of mixtures of experts: 8x7B, 30B-A3B."""
+PARAMETERS_WITHIN = 1.5
+"""Parameters as read over those that a row states, either way: embeddings are counted or not."""
 MATRIX_PEAK = {"tpu-v3": 123e12}
 """Peaks that sources divide by, where not the bf16 peak of our specs [FLOP/s]."""
 
@@ -69,7 +74,7 @@ def architecture_of(row: Cells) -> Architecture:
     gated = bool(of("gated_ffn"))
     width = (row.whole("ffn_hidden_size") if not has_experts else None) or filled.whole("ffn_hidden_size")
     kv_heads = of("kv_heads") or heads
-    return Architecture(
+    model = Architecture(
         hidden=hidden,
         layers=layers + ("w/ mtp" in name.lower()),
         heads=heads,
@@ -97,6 +102,62 @@ def architecture_of(row: Cells) -> Architecture:
         bidirectional=name.startswith("BERT"),
         dropout=not gated,
     )
+    _check(row, model, filled.whole("layers") or 0)
+    return model
+
+
+def _check(row: Cells, model: Architecture, published_layers: int) -> None:
+    """Refuse a row that is about another network than the one it was read as.
+
+    Parameters
+    ----------
+    published_layers : of the network that it names, 0 where that is not known
+
+    Raises
+    ------
+    Refused : experts that nobody described; a network cut to fewer layers, of which some lacked experts;
+        more or fewer parameters than the row states
+    """
+    name, width = row.text("workload"), row.whole("ffn_hidden_size")
+    stated, active = row.number("n_params"), row.number("n_active_params")
+    if not model.experts and (
+        (stated and active and active < 0.99 * stated)
+        or (width and width < model.hidden)
+        or NAMES_EXPERTS.search(name)
+    ):
+        raise Refused("experts not described", name)
+    if model.dense_layers and model.layers < published_layers:
+        raise Refused("cut network, its dense layers not stated", name)
+    for number, of in ((stated, model.parameters), (active, model.active_parameters)):
+        if number and not 1 / PARAMETERS_WITHIN < of / number < PARAMETERS_WITHIN:
+            raise Refused("parameters do not add up", f"{name}, {of / 1e9:.3g} of {number / 1e9:.3g} billion")
+
+
+def stated_samples(row: Cells, length: int) -> float | None:
+    """Return the samples of a step that a row states, or that its time and its rate make; None for neither.
+
+    Raises
+    ------
+    Refused : the time of a step of nobody knows how many samples
+    """
+    samples = row.number("global_batch_size") or rules.PUBLISHED_BATCHES.get(row.text("source"))
+    time, rate = row.number("iteration_time"), row.number("tokens_per_second")
+    if samples or not time or _counts_samples(row):
+        return samples
+    if not rate:
+        raise Refused("no batch size")
+    return time * rate / length
+
+
+def states_batch(row: Cells) -> bool:
+    """Whether a row states the samples of a step, or the time of one."""
+    stated = row.number("global_batch_size") or row.number("iteration_time")
+    return bool(stated) or row.text("source") in rules.PUBLISHED_BATCHES or _counts_samples(row)
+
+
+def _counts_samples(row: Cells) -> bool:
+    """Whether replicas, micro-batches and their size are stated, which make the samples of a step."""
+    return bool(row.number("micro_batch_size") and row.number("accumulation_steps"))
 
 
 def measured_time(

@@ -9,13 +9,20 @@ from pathlib import Path
 from typing import NamedTuple
 
 from perfmodel.accuracy import transformer_rules as rules
+from perfmodel.accuracy.held_out import learned_part
 from perfmodel.accuracy.runs import NOT_STATED, UNSTATED_TRUST
 from perfmodel.accuracy.scenarios import Refused, named
 from perfmodel.accuracy.transformer_cells import Cells
-from perfmodel.accuracy.transformer_networks import architecture_of, measured_time, usual_length
+from perfmodel.accuracy.transformer_networks import (
+    architecture_of,
+    measured_time,
+    stated_samples,
+    states_batch,
+    usual_length,
+)
+from perfmodel.accuracy.transformer_software import software_named, software_of_row
 from perfmodel.errors import InputError
 from perfmodel.reading import read_table
-from perfmodel.resources import folder
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.architecture import Architecture
 from perfmodel.specs.layout import RECOMPUTE, SHARDING, Layout
@@ -29,36 +36,6 @@ from perfmodel.transformers.software import Options, software_of
 
 COLUMNS = ("run_id", "source", "year", "framework", "workload", "accelerator", "world_size", "precision")
 EARLIEST_LIBRARY = 2017
-STACK_OF = {
-    "megatron + deepspeed": "megatron-deepspeed",
-    "megatron-deepspeed": "megatron-deepspeed",
-    "megatron-lm": "megatron-lm",
-    "megatron-bridge": "megatron-core",
-    "nemo": "nemo",
-    "megatron-core": "megatron-core",
-    "flagscale": "megatron-core",
-    "pytorch nvidia": "megatron-core",
-    "llm-foundry": "llm-foundry",
-    "composer": "llm-foundry",
-    "torchtitan": "torchtitan",
-    "kempnerforge": "kempnerforge",
-    "nanotron": "nanotron",
-    "internevo": "internevo",
-    "oneflow": "oneflow",
-    "maxtext": "maxtext",
-    "paxml": "paxml",
-    "t5x": "t5x",
-    "levanter": "levanter",
-    "mingpt": "mingpt",
-    "flash-attn": "flash-attn",
-    "llm.c": "llm.c",
-    "colossal-ai": "colossal-ai",
-    "xformers": "xformers",
-    "deepspeed": "deepspeed",
-    "fsdp": "fsdp",
-    "ddp": "pytorch-ddp",
-}
-"""What a row's name of a framework holds, the first that it does, and whose facts those are."""
 PRECISIONS = {"fp16": "fp16", "bf16": "bf16", "fp8": "fp8", "mxfp8": "fp8", "nvfp4": "fp8"}
 UNTUNED = ("flagperf", "hpe-hpc-ai-envs", "bigscience-13b-v100", "baskerville-ddp")
 """Sources whose runs were set up by users, not by those who build the stack, the network or the machine."""
@@ -90,6 +67,16 @@ class TransformerRun(NamedTuple):
     states_memory: bool
     """Recomputation and sharding."""
     framework: str = ""
+    states_batch: bool = True
+    """The samples of a step, or its time; otherwise rates are compared, at the usual batch."""
+    nearest_stack: str = ""
+    """The stack it is read by, where nobody described its software."""
+
+    @property
+    def tokens(self) -> float:
+        """Of one step; must have a case."""
+        assert self.case is not None
+        return float(self.case.layout.global_batch_size) * self.case.sequence_length
 
     @property
     def kind(self) -> str:
@@ -114,15 +101,20 @@ def read_transformer_runs(
     path: Path,
     catalogue: Catalogue,
     reading: Reading = Reading(),  # noqa: B008
+    before: str | None = None,
 ) -> list[TransformerRun]:
     """Return the measured runs of a CSV file; what cannot be predicted stays in, with the reason.
+
+    Parameters
+    ----------
+    before : run to stop at; None, the file is read to its end
 
     Raises
     ------
     InputError : a file that cannot be read, a missing column, a cell that does not fit it
     """
     try:
-        with read_table(path) as file:
+        with read_table(path, before=before) as file:
             reader = csv.DictReader(file, restval="")
             missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
             if missing:
@@ -134,12 +126,9 @@ def read_transformer_runs(
 
 @cache
 def shipped_transformer_runs(reading: Reading = Reading()) -> tuple[TransformerRun, ...]:  # noqa: B008
-    """The published runs that come with the package, read once."""
-    return tuple(read_transformer_runs(_measured("transformer_runs.csv"), Catalogue.built_in(), reading))
-
-
-def _measured(name: str) -> Path:
-    return folder("validation") / "measured" / name
+    """The published runs that come with the package and are not held out, read once."""
+    path, before = learned_part("transformer_runs.csv")
+    return tuple(read_transformer_runs(path, Catalogue.built_in(), reading, before))
 
 
 def _run(cells: dict[str, str], where: str, catalogue: Catalogue, reading: Reading) -> TransformerRun:
@@ -165,6 +154,8 @@ def _run(cells: dict[str, str], where: str, catalogue: Catalogue, reading: Readi
         stated,
         bool(row.text("recompute") and row.text("sharding")),
         row.text("framework"),
+        states_batch(row),
+        software.stack if (software := software_named(row.text("framework"))) and software.nearest else "",
     )
 
 
@@ -181,12 +172,12 @@ def _case(row: Cells, catalogue: Catalogue, reading: Reading) -> tuple[Case, flo
     world, year = row.whole("world_size"), row.whole("year")
     if not world or not year:
         raise Refused("no world_size" if year else "no year")
-    facts = _stack(row.text("framework"), year)
+    facts = stack(software_of_row(row.text("framework")).stack, year)
     accelerator = catalogue.accelerator(named("accelerators", row.text("accelerator"), catalogue))
     chip, workload = chip_of(accelerator), row.text("workload")
     architecture = architecture_of(row)
     length = row.whole("seq_len") or usual_length(workload, row.text("framework"))
-    parameters = row.number("n_params") or 12.0 * architecture.layers * architecture.hidden**2
+    parameters = row.number("n_params") or float(architecture.parameters)
     layout = _layout(row, facts, chip, architecture, parameters, length, world)
     options = _options(row, precision, year, facts)
     model = dimensions_of(architecture, length)
@@ -202,14 +193,6 @@ def _case(row: Cells, catalogue: Catalogue, reading: Reading) -> tuple[Case, flo
     filled = rules.stated_recomputation(layout, word) if word else rules.recomputation(case, facts)
     time = measured_time(row, architecture, parameters, layout, length, world, catalogue)
     return case._replace(layout=filled), time
-
-
-def _stack(framework: str, year: int) -> Stack:
-    name = framework.lower()
-    known = next((of for part, of in STACK_OF.items() if part in name), None)
-    if known is None:
-        raise Refused("unknown framework", framework)
-    return stack(known, year)
 
 
 def _options(row: Cells, precision: str, year: int, facts: Stack) -> Options:
@@ -238,7 +221,7 @@ def _layout(
     is_sharded = sharding == "zero3" or facts.checkpoints_operations or bool(chip.is_tpu)
     tensor, stages = row.whole("tensor_parallel"), row.whole("pipeline_parallel")
     replicas = row.number("data_parallel")
-    samples = row.number("global_batch_size") or rules.PUBLISHED_BATCHES.get(source)
+    samples = stated_samples(row, length)
     if not tensor or not stages:
         tensor, stages = rules.degrees(world, replicas, parameters, chip.memory_bytes, is_sharded)
         if "long-sequence" in source and samples:

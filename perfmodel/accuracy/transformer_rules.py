@@ -17,6 +17,7 @@ Rows state much and never all.  A rule looks at nothing that was measured, and i
   exceed all of it.
 * recomputation: none where the stack's recipes have none; else of attention without a fused kernel, then of
   as many layers as leave 8 % of the memory free.
+* software: by ``transformer_software.csv``.
 * dropout: of networks without gates.
 * attention: of fine-tuning whose source packs short samples into sequences, inside each sample alone.
 * adapters: one of each accelerator, or one where a node has fewer than 4; links as the usual machine's.
@@ -202,6 +203,7 @@ def step_flops(model: Architecture, parameters: float, samples: float, length: i
     samples, length : of a step
     causal : whether the source counts half of all scores
     """
-    width = model.hidden / model.heads * (0.5 if causal else 1.0)
-    each = model_flops_per_token(parameters, model.layers, model.heads, width, length)
+    positions = length * (0.5 if causal else 1.0)
+    width = model.hidden / model.heads
+    each = model_flops_per_token(parameters, model.layers, model.heads, width, positions)
     return float(samples * length * each)

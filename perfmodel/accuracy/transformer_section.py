@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from perfmodel.accuracy.transformer_compare import STATED_NODES, Row, shipped_out_of_sample
-from perfmodel.accuracy.transformer_fit import data_of, learned_from
+from perfmodel.accuracy.transformer_fit import data_of, fit, learned_from, left_out
 from perfmodel.accuracy.transformer_memory import fitting, layout_words, peak_errors, peaks
 from perfmodel.accuracy.transformer_rows import shipped_transformer_runs
 from perfmodel.accuracy.transformer_scale import largest
 from perfmodel.templating import render
-from perfmodel.transformers.parameters import PARAMETERS, fitted
+from perfmodel.transformers.parameters import PARAMETERS, fitted, neutral_scores
 from perfmodel.transformers.step import Step, step_of
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+SWEEP = "vtrain-single"
+"""The source with more rows than all others together."""
 FAR = 0.40
 """Errors beyond which a run is listed."""
 LEFT_OUT: dict[str, tuple[str, ...]] = {
@@ -76,7 +79,30 @@ def section() -> str:
         fitting=fitting(shipped_transformer_runs()),
         parameters=PARAMETERS,
         learned=fitted().parameters,
+        shaped={name: prior for name, prior in PARAMETERS.items() if prior.shaped_on},
+        neutral=by_neutral_priors(),
+        sweep=SWEEP,
     )
+
+
+class Neutral(NamedTuple):
+    """Mean errors where priors that one source shaped are at their neutral means."""
+
+    over_sources: float
+    over_rows: float
+    median: float
+    by_source: dict[str, float]
+
+
+def by_neutral_priors() -> Neutral:
+    """Return the errors out of sample of a fit that is drawn towards neutral means."""
+    data, drawn_to = data_of(learned_from(shipped_transformer_runs())), neutral_scores()
+    logs = left_out(data, fit(data, drawn_to), drawn_to=drawn_to)
+    errors = np.abs(np.exp(logs - data.logs) - 1)
+    by_source = {
+        source: float(errors[data.sources == source].mean()) for source in np.unique(data.sources).tolist()
+    }
+    return Neutral(fmean(by_source.values()), float(errors.mean()), float(np.median(errors)), by_source)
 
 
 def bars(specs: dict[str, Any], anchored: dict[str, Any]) -> list[Bar]:

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_type_hints, overload
 
-from perfmodel.accuracy.runs import read_runs, shipped_runs
+from perfmodel.accuracy.runs import shipped_runs
 from perfmodel.arguments import COUNT, FILE, FILES, FLAG, FROM_ZERO, expect
 from perfmodel.calibration import Calibration, beside, calibration
 from perfmodel.errors import InputError, unknown_name
@@ -19,7 +19,7 @@ from perfmodel.fitting.out_of_sample import OutOfSample, shipped
 from perfmodel.fitting.own_fabric import read_own_fabric
 from perfmodel.fitting.own_file import file_table, words
 from perfmodel.fitting.own_runs import Answer, Update, update
-from perfmodel.fitting.own_table import read_own_runs
+from perfmodel.fitting.own_table import read_measured_runs, read_own_runs
 from perfmodel.fitting.sources import Sources
 from perfmodel.fitting.write import Inputs, fitted, inputs_of, write_fitted
 from perfmodel.profile import Profile
@@ -278,8 +278,9 @@ def fit(data: str | Path | None = None, specs: Iterable[str | Path] = (), jobs: 
     file = None if data is None else str(data)
     if file is None and not folders:
         return Fit(shipped(jobs), inputs_of())
-    runs = shipped_runs() if file is None else read_runs(file)
-    return Fit(OutOfSample(runs, _catalogue(folders), jobs), inputs_of(file, folders))
+    catalogue = _catalogue(folders)
+    runs = shipped_runs() if file is None else read_measured_runs(file, catalogue)
+    return Fit(OutOfSample(runs, catalogue, jobs), inputs_of(file, folders))
 
 
 def of_traces(

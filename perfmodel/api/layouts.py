@@ -19,8 +19,9 @@ from perfmodel.specs.stack import DEFAULT_STACK, stack
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.terms import PART_OF_STEP
 from perfmodel.tables import Record, Table, aligned, flat
-from perfmodel.transformers.figures import again_over_model, ends, mfu_of, spread_of
+from perfmodel.transformers.figures import again_over_model, ends, mfu_of, spread_of, why_wider
 from perfmodel.transformers.flags import flags
+from perfmodel.transformers.flops import COMPUTED, NOMINAL
 from perfmodel.transformers.machine import fabric_on
 from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.search import RuledOut as Candidate
@@ -63,7 +64,9 @@ class LayoutRow:
     memory: dict[str, float]
     """``bytes`` and ``capacity`` of the fullest rank, and what fills it by name."""
     mfu: float
-    """By the model's FLOP."""
+    """By the model's FLOP that are computed."""
+    mfu_nominal: float
+    """By what publications count, masked scores and embeddings too."""
     hfu: float
     """With what is computed again."""
     tokens_per_second: float
@@ -144,6 +147,10 @@ class Layouts(Table):
     """Of every degree of tensor parallelism on every number of stages that a layout has."""
     question: Mapping[str, object] = field(default_factory=dict)
     """What was asked for, by the parameters of ``layouts``."""
+    notes: tuple[str, ...] = ()
+    """What to know of the network."""
+    wider_because: tuple[str, ...] = ()
+    """What makes the intervals of all layouts wider than usual."""
 
     def distinct(self) -> list[tuple[LayoutRow, int]]:
         """Return the rows that differ in time, each the one of least memory, with how many more take as long.
@@ -173,6 +180,7 @@ class Layouts(Table):
         }
         ruled_out = None if self.ruled_out is None else asdict(self.ruled_out)
         report["ruled_out"] = ruled_out
+        report |= {"notes": self.notes, "wider_because": self.wider_because}
         report["grid"] = [vars(cell) for cell in self.grid]
         counts = {"fitting": self.fitting, "candidates": self.candidates, "rejected": self.rejected}
         return json.dumps(report | counts, allow_nan=False)
@@ -287,7 +295,8 @@ def layouts(
     asked = {"workload": workload, "gpus": gpus, "global_batch_size": global_batch_size, "node": node}
     asked |= {"accelerator": accelerator, "inter_link": inter_link, "nics": nics}
     asked |= {"sequence_length": length, "framework": framework, "precision": precision, "lora": lora}
-    return Layouts(network.name, machine, rows, *counts, capacity, ruled_out, _grid(result), asked)
+    said = tuple(network.notes), tuple(why_wider(model, fabric.accelerator.id))
+    return Layouts(network.name, machine, rows, *counts, capacity, ruled_out, _grid(result), asked, *said)
 
 
 def _grid(result: SearchResult) -> tuple[LayoutCell, ...]:
@@ -365,14 +374,17 @@ def _row(
     time = sum(terms.values())
     rate = float(layout.global_batch_size) * length / time
     peak = fabric.accelerator.training_peak("amp" if precision == "fp16" else precision)[0]
-    mfu = float(mfu_of(model, layout, length, adapts, time, peak))
+    mfu, nominal = (
+        float(mfu_of(model, layout, length, adapts, time, peak, count)) for count in (COMPUTED, NOMINAL)
+    )
     return LayoutRow(
         layout.words(),
         time,
-        ends(time, spread_of(model)),
+        ends(time, spread_of(model, fabric.accelerator.id)),
         terms,
         {"bytes": sum(memory.values()), "capacity": fabric.accelerator.memory_capacity, **memory},
         mfu,
+        nominal,
         mfu * again,
         rate,
         (terms["bubble_time"] + terms["unequal_stages_time"]) / time,

@@ -58,6 +58,9 @@ class Plan:
     samples_per_second: float
     tokens_per_second: float | None
     mfu: float | None
+    """By the model's FLOP that are computed."""
+    mfu_nominal: float | None
+    """By what most publications count."""
     memory_bytes: float
     """On the fullest accelerator."""
     memory_capacity: float | None

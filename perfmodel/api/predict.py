@@ -47,7 +47,8 @@ def predicted(
     Parameters
     ----------
     target : whether the time to a published accuracy is asked for; a recipe asks for it too
-    recipe, tokens : how training to it goes, and for how many tokens where the recipe counts them
+    recipe, tokens : how training to it goes, and for how many tokens where the recipe counts them; beside
+        ``conditions`` of no other length also those of the run whose costs are asked for
     loss : to which the time of every way to update is asked for
     conditions : prices, power and failures, where costs are asked for
 
@@ -55,6 +56,11 @@ def predicted(
     ------
     InputError : as ``predict``; nothing published for the network
     """
+    if tokens is not None and conditions is not None and conditions.tokens is None:
+        for_cost_alone = not target and recipe is None
+        if for_cost_alone or conditions.epochs is conditions.samples is None:
+            conditions = conditions._replace(tokens=tokens)
+        tokens = None if for_cost_alone else tokens
     target = target or recipe is not None or tokens is not None
     chosen: list[str] = []
     if target:

@@ -21,7 +21,7 @@ from perfmodel.accuracy.collective_rows import read_measurements, shipped_measur
 from perfmodel.accuracy.compare import Mode, Row, compare
 from perfmodel.accuracy.mlperf import OTHERS, Answer, compare_mlperf, errors_by
 from perfmodel.accuracy.mlperf_rows import Submissions, read_submissions, shipped_submissions
-from perfmodel.accuracy.runs import read_runs, shipped_runs
+from perfmodel.accuracy.runs import shipped_runs
 from perfmodel.accuracy.summary import Errors, by_reason, errors, summary
 from perfmodel.accuracy.transformer_compare import Row as TransformerRow
 from perfmodel.accuracy.transformer_compare import (
@@ -32,6 +32,7 @@ from perfmodel.accuracy.transformer_compare import (
 from perfmodel.accuracy.transformer_rows import read_transformer_runs, shipped_transformer_runs
 from perfmodel.arguments import COUNT, FILE, FLAG, expect
 from perfmodel.errors import InputError, unknown_name
+from perfmodel.fitting.own_table import read_measured_runs
 from perfmodel.quote.published import PublishedClaim, published_claims
 from perfmodel.specs.store import Catalogue
 from perfmodel.tables import Record, Table, aligned
@@ -178,7 +179,8 @@ def validate(
     mode : predict from ``specs`` alone, or ``anchored``: on the measured time of one accelerator, of
         transformers on the nearest other run of the network and source; not of collectives nor of claims.
         Of training also ``anchored-machine``: runs on several machines, on the measured time of one
-    data : CSV file of measured rows; by default those that come with the package; not of claims
+    data : CSV file of measured rows; by default those that come with the package; not of claims. Of
+        training a row may also state options of a scenario, as ``calibrate`` reads them
     out_of_sample : predict each source by a fit to all the others, some seconds more; not of mlperf nor of
         claims, of which nothing is learned
     jobs : processes that fit out of sample, of training; the answer is the same however many
@@ -216,7 +218,7 @@ def validate(
         return _mlperf(data, other, Catalogue.of(catalogue))
     if kind == "claims":
         return _claims(Catalogue.of(catalogue))
-    runs = shipped_runs() if data is None else read_runs(str(data))
+    runs = shipped_runs() if data is None else read_measured_runs(str(data), catalogue)
     constants: Constants = lambda run: None  # noqa: E731
     if out_of_sample:
         from perfmodel.fitting.out_of_sample import beside_shipped, shipped

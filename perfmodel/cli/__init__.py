@@ -80,7 +80,10 @@ class _Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and args[0] not in COMMANDS:
             raise unknown_name("command", args[0], COMMANDS)
-        return super().resolve_command(ctx, args)
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None:
+            _refuse_twice(ctx, command, rest)
+        return name, command, rest
 
     def make_context(
         self, info_name: str | None, args: list[str], *more: Any, **kwargs: Any
@@ -134,6 +137,27 @@ class _Commands(click.Group):
         if kwargs.get("standalone_mode", True):
             sys.exit(result if isinstance(result, int) else 0)
         return result
+
+
+def _refuse_twice(ctx: click.Context, command: click.Command, words: list[str]) -> None:
+    """Refuse an option that is given twice, of which the last would count in silence, unless it is a list.
+
+    Raises
+    ------
+    UsageError : one is
+    """
+    own = click.Context(command, parent=ctx, info_name=command.name)
+    while isinstance(command, click.Group) and words and words[0] in command.commands:
+        command, words = command.commands[words[0]], words[1:]
+        own = click.Context(command, parent=own, info_name=command.name)
+    try:
+        given = command.make_parser(own).parse_args(list(words))[2]
+    except click.UsageError:  # is said when they are read in earnest
+        return
+    for option in given:
+        is_list = not isinstance(option, click.Option) or option.multiple or option.is_eager
+        if not is_list and given.count(option) > 1:
+            raise click.UsageError(f"{option.get_error_hint(own)} is given twice: give it once", own)
 
 
 def _missing(error: click.MissingParameter) -> str:

@@ -14,9 +14,9 @@ from perfmodel.specs.options import declared
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-def economics_options(command: _Command) -> _Command:
-    """Give a command every option of prices, power and failures."""
-    command = options_of(declared(Conditions).values())(command)
+def economics_options(command: _Command, without: tuple[str, ...] = ()) -> _Command:
+    """Give a command every option of prices, power and failures, but for those that it has itself."""
+    command = options_of(one for one in declared(Conditions).values() if one.field not in without)(command)
     return click.option("--cost", "wanted", is_flag=True, help="Also money, energy and carbon.")(command)
 
 
@@ -34,7 +34,7 @@ def conditions_options(command: _Command) -> _Command:
 def take_economics(options: dict[str, Any]) -> dict[str, Any] | None:
     """Take the options of ``economics_options`` out of a command's; None where none of them was given."""
     wanted = options.pop("wanted")
-    given = {name: value for name in Conditions._fields if (value := options.pop(name)) is not None}
+    given = {name: value for name in Conditions._fields if (value := options.pop(name, None)) is not None}
     return given if wanted or given else None
 
 

@@ -80,6 +80,7 @@ def _show(answer: Layouts, top: int) -> None:
 
     from perfmodel.cli.render import console, table
     from perfmodel.reports.figures import ruled_out_lines
+    from perfmodel.transformers.flops import NOMINAL_WORDS
     from perfmodel.transformers.grid import TOO_LARGE
     from perfmodel.transformers.memory import ROOM
     from perfmodel.units import show
@@ -103,10 +104,15 @@ def _show(answer: Layouts, top: int) -> None:
     best = answer.rows[0]
     low, high = (show(best.interval[end], "s") for end in ("low_80", "high_80"))
     out.print(Text(f"the first: {low} to {high} with 80 % confidence"))
+    for reason in answer.wider_because:
+        out.print(Text(f"wider because {reason}"))
+    for note in answer.notes:
+        out.print(Text(f"note: {note}"))
     for caveat in best.caveats:
         out.print(Text(f"note: of the first, {caveat}"))
     out.print(Text("micro: samples of a pass x passes of a step; exposed: share of waiting for messages"))
-    out.print(Text("MFU counts attention to all positions, masked or not, as most publications do"))
+    nominal = f"the first has {best.mfu_nominal:.1%} {NOMINAL_WORDS}"
+    out.print(Text(f"MFU counts what is computed, without masked scores; {nominal}"))
     room = f"{_gib(ROOM * answer.capacity)} of {_gib(answer.capacity)}"
     out.print(Text(f"{answer.fitting} of {answer.candidates} layouts fit into {room} each"))
     if folded := sum(more for _, more in rows):

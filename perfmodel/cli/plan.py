@@ -172,7 +172,9 @@ def goal_of(options: dict[str, Any]) -> Goal:
 
     given = {name: value for name, value in options.items() if value not in (None, ())}
     prices, bought = (_once(name, given.pop(name, ())) for name in _PRICES)
-    length = {name: given.pop(name) for name in ("epochs", "samples") if name in given}  # of the run
+    length = {
+        name: given.pop(name) for name in ("epochs", "samples", "tokens") if name in given
+    }  # of the run
     conditions = take_conditions(given)
     shared = {name: given.pop(name) for name in SHARED if name in given}
     return Goal(

@@ -53,7 +53,8 @@ def _figures(result: SearchResult, row: Row) -> list[tuple[str, str]]:
     if row["layout"]:
         figures = _of_layout(row, tokens)
         whole = many(row["samples"] * row["sequence_length"])
-        work = f"{whole} tokens at {row['tokens_per_second']:,.0f} a second, MFU {row['mfu']:.1%}"
+        mfu = f"MFU {row['mfu']:.1%} ({row['mfu_nominal']:.1%} nominal)"
+        work = f"{whole} tokens at {row['tokens_per_second']:,.0f} a second, {mfu}"
     else:
         figures = [
             ("strategy", f"{_way(row)}, {row['precision']}{tokens}"),

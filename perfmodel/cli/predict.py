@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,22 +11,21 @@ import click
 
 from perfmodel.cli.economics_options import economics_options, take_economics
 from perfmodel.cli.export import csv_text, export_options, take_form
-from perfmodel.cli.options import catalogue_from, scenario_from, scenario_options
+from perfmodel.cli.options import catalogue_from, option_of, scenario_from, scenario_options
 from perfmodel.cli.report import report_file, report_option, typed_command
-from perfmodel.cli.types import Number, Quantity, Word
+from perfmodel.cli.types import Number, Word
+from perfmodel.specs.conditions import Conditions
+from perfmodel.specs.options import declared
 
 if TYPE_CHECKING:
     from perfmodel.prediction import Prediction
     from perfmodel.specs.scenario import Scenario
     from perfmodel.specs.store import Catalogue
 
-MOST_TOKENS = 1e18
-"""As of a Run, whose class would cost every start 3 %."""
-
 
 @click.command("predict")
 @scenario_options()
-@economics_options
+@partial(economics_options, without=("tokens",))
 @click.option("--time-to-target", "target", is_flag=True, help="Also the time to a published accuracy.")
 @click.option(  # in the words of a Run, whose class would cost every start 3 %
     "--recipe",
@@ -33,10 +33,10 @@ MOST_TOKENS = 1e18
     help="How training to it goes; perfmodel workloads recipes lists them.  [default: what goes with "
     "--framework; without one stock, for BERT mlperf]",
 )
-@click.option(
-    "--tokens",
-    type=Quantity("count of tokens", MOST_TOKENS),
-    help="Of --recipe tokens, e.g. 1T.  [default: as published, or 20 for each parameter]",
+@option_of(
+    declared(Conditions)["tokens"],
+    help="Of --recipe tokens, or of the run whose --cost to tell, e.g. 15T.  [default: of a recipe as "
+    "published, or 20 for each parameter]",
 )
 @click.option(
     "--time-to-loss",
@@ -71,6 +71,7 @@ def command(
       perfmodel predict --gpus 4 --timeline step.json
       perfmodel predict --gpus 32 --report answer.html
       perfmodel predict --gpus 16 --node aws-p3.16xlarge --cost --epochs 90
+      perfmodel predict --workload llama-3-8b --node dgx-h100 --gpus 64 --sharding zero3 --cost --tokens 15T
     """
     from perfmodel.api.predict import predicted
 
@@ -80,8 +81,6 @@ def command(
     scenario = scenario_from(options)
     conditions = None
     if asked is not None:
-        from perfmodel.specs.conditions import Conditions
-
         conditions = Conditions(**asked)
     if timeline is not None:
         from perfmodel.writing import check_writable
@@ -102,7 +101,6 @@ def command(
     if page is not None:
         from perfmodel.reports.page import write_page
         from perfmodel.reports.predicted import page_of_prediction
-        from perfmodel.specs.conditions import Conditions
 
         priced = conditions or Conditions()
         write_page(page, page_of_prediction(prediction, typed_command(), catalogue, priced, reached, money))

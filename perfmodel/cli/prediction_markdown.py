@@ -6,7 +6,7 @@ from typing import Any
 
 from perfmodel.cli.export import markdown_table
 from perfmodel.prediction.result import Prediction
-from perfmodel.reports.figures import cost_rows, figures, interval_lines, overflow, target_lines, term_rows
+from perfmodel.reports.figures import cost_rows, figures, interval_lines, target_lines, term_rows, unfit
 from perfmodel.units import show
 
 
@@ -22,7 +22,7 @@ def prediction_markdown(
     terms.append({"iteration": "iteration time", "time": show(whole, "s"), "share": "100.0%"})
     report = [*interval_lines(prediction), *figures(prediction), *target_lines(reached)]
     facts = [{"figure": label, "value": value} for label, value in report]
-    heading = [prediction.headline, overflow(prediction)]
+    heading = [unfit(prediction), prediction.headline]
     parts = [*(f"**{line}**" for line in heading if line), markdown_table(terms), markdown_table(facts)]
     if money is not None:
         parts.append(markdown_table(cost_rows(money)))

@@ -11,13 +11,14 @@ from rich.table import Table
 from rich.text import Text
 
 from perfmodel.prediction.result import Prediction
-from perfmodel.reports.figures import figures, interval_lines, overflow, target_lines
+from perfmodel.reports.figures import figures, interval_lines, overflow, target_lines, unfit
 from perfmodel.step.terms import ANY_TERM
 from perfmodel.units import NOTHING, rate, show, show_range, shown_part
 
 if TYPE_CHECKING:
     from perfmodel.api.scale import Scaling
 
+IF_IT_FITTED = "iteration, if it fitted"
 LABEL = 22
 """Columns of a label, in front of its value."""
 
@@ -47,11 +48,11 @@ def table(*columns: str, left: int = 1) -> Table:
 def show_prediction(prediction: Prediction, reached: dict[str, Any] | None = None) -> None:
     """Print one prediction, with the time to a target where it was asked for."""
     out = console()
+    if line := unfit(prediction):
+        lines_to(out, line, style="bold")
     out.print(Text(prediction.headline), style="bold")
-    if line := overflow(prediction):
-        out.print(Text(line), style="bold")
     out.print(Text(f"{prediction.placement}; {_network(prediction)}"))
-    rows = table("iteration", "time", "share")
+    rows = table("iteration" if prediction.memory.fits else IF_IT_FITTED, "time", "share")
     for name, time in prediction.terms.items():
         busy = prediction.layout is None and ANY_TERM[name].kind == "busy"
         if time > (0 if busy else NOTHING * prediction.iteration_time):

@@ -199,7 +199,7 @@ def _cell(name: str, value: Any) -> str:
         return show(value, "s")
     if name.startswith("memory_"):
         return show(value, "B")
-    if name in ("scaling_efficiency", "mfu", "communication_overhead"):
+    if name in ("scaling_efficiency", "mfu", "mfu_nominal", "communication_overhead"):
         return f"{value:.1%}"
     if isinstance(value, bool):
         return "yes" if value else "NO"

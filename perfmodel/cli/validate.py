@@ -30,7 +30,12 @@ GROUPS_OF = {
 
 
 @click.command("validate")
-@click.option("--data", metavar="FILE", help="CSV of measured runs.  [default: those that come along]")
+@click.option(
+    "--data",
+    metavar="FILE",
+    help="CSV of measured runs; of training also a file that calibrate --data reads.  "
+    "[default: those that come along]",
+)
 @click.option(
     "--kind",
     type=click.Choice(["training", "transformers", "collectives", "mlperf", "claims"]),
@@ -145,12 +150,13 @@ def _write_report(
     path: Path, data: str | None, catalogue: Catalogue | None, ablation: bool, plots: bool, jobs: int
 ) -> dict[str, list[Row]]:
     """Write the report and what goes beside it; return the rows of each mode."""
-    from perfmodel.accuracy import compare, read_runs, shipped_runs
+    from perfmodel.accuracy import compare, shipped_runs
     from perfmodel.accuracy.out_of_sample_file import NAME, write_rows
     from perfmodel.accuracy.report import write_report
     from perfmodel.fitting.out_of_sample import beside_shipped, shipped
+    from perfmodel.fitting.own_table import read_measured_runs
 
-    runs = shipped_runs() if data is None else read_runs(data)
+    runs = shipped_runs() if data is None else read_measured_runs(data, catalogue)
     learned = shipped(jobs) if data is None and catalogue is None else beside_shipped(runs, catalogue, jobs)
     specs_rows = compare(runs, "specs", catalogue, learned.of)
     anchored = compare(runs, "anchored", catalogue, learned.of)
@@ -324,12 +330,12 @@ def _show_transformers(answer: Validation[Any], by: tuple[str, ...], out_of_samp
     for name, groups in (("", whole), *((name, result["by"][name]) for name in by)):
         shown = table(name, "n", "mean", "median", "bias", "<20%", "80 %", "naive")
         shown.padding = (0, 1, 0, 0)
-        for key, group in groups.items():
-            shown.add_row(key, *_cells_with_coverage(group))
         if not name:
             every = result["all"]
             means = _percent(every["mean_over_sources"]), _percent(every["coverage_80_over_sources"])
             shown.add_row(f"mean of {every['sources']} sources", "", means[0], "", "", "", means[1], "")
+        for key, group in groups.items():
+            shown.add_row(key, *_cells_with_coverage(group))
         out.print(shown)
     if answer.mode == "specs":
         for name, each in result["regret"].items():
@@ -343,6 +349,11 @@ def _show_transformers(answer: Validation[Any], by: tuple[str, ...], out_of_samp
         sources, rows, median = (_percent(every[name]) for name in names)
         out.print(Text("vtrain-single is read as selective recomputation, though its rows say full;"))
         out.print(Text(f"as stated: mean of sources {sources}, mean of rows {rows}, median of rows {median}"))
+    for stack, names in result["read_as_nearest"].items():
+        called = ", ".join(f"{name}: {count} rows" for name, count in names.items())
+        out.print(Text(f"not described, read as its nearest, {stack}, with wider intervals: {called}"))
+    if by_rate := result["without_batch"]:
+        out.print(Text(f"{by_rate} rows state neither batch nor step time: compared by rate, usual batch"))
     _show_refused(answer.reasons, out)
 
 

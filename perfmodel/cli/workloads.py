@@ -230,6 +230,8 @@ def _print(network: Workload) -> None:
             f"{_short(network.forward_flops / 2)}MAC forward, {_short(network.training_flops)}FLOP to train"
         )
     )
+    for note in network.notes:
+        out.print(Text(f"note: {note}"))
     shown = table("layer", "kind", "parameters", "MACs", "moved", "kept", left=2)
     for layer in network.layers:
         shown.add_row(

@@ -216,6 +216,7 @@ def _quantities(case: Case) -> dict[tuple[str, str], float | None]:
         ("time_to_target", "s"): case.reached["time"] if case.reached else None,
         ("cost_to_target", "USD"): case.cost_to_target,
         ("mfu", "1"): answer.mfu,
+        ("mfu_nominal", "1"): answer.mfu_nominal,
         ("memory_bytes", "B"): answer.memory.bytes,
     }
     if case.economics is not None:

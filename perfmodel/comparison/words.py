@@ -26,6 +26,7 @@ _LABELS = {
     "speedup": "speed-up",
     "communication_time": "communication",
     "mfu": "MFU",
+    "mfu_nominal": "MFU, nominal",
     "memory_bytes": "memory",
     "price_per_hour": "USD/h",
     "cost_per_million_samples": "USD/1e6 samples",

@@ -65,6 +65,56 @@ def update_time(parameters: Real, update_bytes_per_parameter: Real, achieved_mem
     return parameters * update_bytes_per_parameter / achieved_memory_bandwidth
 
 
+@formula(cites="williams2009")
+def time_at_peak(model_flops: Real, peak_flops: Real) -> Real:
+    r"""Time of arithmetic at the peak, the least there is.
+
+    .. math:: t = \frac{F}{F_p}
+
+    Parameters
+    ----------
+    model_flops : F [FLOP], of one accelerator
+    peak_flops : F_p [FLOP/s], dense
+
+    Returns
+    -------
+    peak_time [s]
+
+    Examples
+    --------
+    3 TFLOP at 1 TFLOP/s.
+
+    >>> time_at_peak(3e12, 1e12)
+    3.0
+    """
+    return model_flops / peak_flops
+
+
+@formula(cites="williams2009")
+def slowdown_to_peak(compute_time: Real, peak_time: Real) -> Real:
+    r"""By what a time must grow for its arithmetic to be done at the peak; 1 where it is long enough.
+
+    .. math:: q = \max\left(1, \frac{t_p}{t}\right)
+
+    Parameters
+    ----------
+    compute_time : t [s]
+    peak_time : t_p [s]
+
+    Returns
+    -------
+    peak_slowdown [1]
+
+    Examples
+    --------
+    What takes 3 s at the peak takes 1.5 times 2 s at the least; 6 s are long enough.
+
+    >>> slowdown_to_peak(2.0, 3.0), slowdown_to_peak(6.0, 3.0)
+    (1.5, 1.0)
+    """
+    return ops.maximum(1.0, peak_time / compute_time)
+
+
 @formula(cites="chowdhery2022")
 def flops_utilization(model_flops: Real, iteration_time: Real, world_size: Real, peak_flops: Real) -> Real:
     r"""Model FLOPs utilisation: the work done over what the peaks could do in the time.

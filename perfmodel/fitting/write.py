@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from perfmodel.accuracy.held_out import learned_bytes
 from perfmodel.fitting.out_of_sample import OutOfSample
 from perfmodel.reading import LARGEST_TEXT, read_bytes
-from perfmodel.resources import folder
 from perfmodel.writing import write_whole
 
 SHIPPED = "measured/training_runs.csv"
@@ -33,13 +33,13 @@ def inputs_of(data: str | None = None, specs: Sequence[str] = ()) -> Inputs:
     data : CSV of measured runs; None, those that come along
     specs : folders of hardware specs
     """
-    runs = folder("validation") / SHIPPED if data is None else Path(data)
-    files = [runs, *(file for each in specs for file in sorted(Path(each).rglob("*.toml")))]
-    digest = hashlib.sha256()
-    for file in files:
+    runs = learned_bytes(Path(SHIPPED).name) if data is None else read_bytes(data, LARGEST_TEXT)
+    digest = hashlib.sha256(runs)
+    for file in (file for each in specs for file in sorted(Path(each).rglob("*.toml"))):
         digest.update(read_bytes(file, LARGEST_TEXT))
     return Inputs(
-        (SHIPPED if data is None else runs.name, *(Path(each).name for each in specs)), digest.hexdigest()
+        (SHIPPED if data is None else Path(data).name, *(Path(each).name for each in specs)),
+        digest.hexdigest(),
     )
 
 

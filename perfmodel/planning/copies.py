@@ -59,6 +59,7 @@ PREDICTED: Final = (
     "high_95",
     "samples_per_second",
     "mfu",
+    "mfu_nominal",
     "memory_bytes",
     "memory_capacity",
     "fits",

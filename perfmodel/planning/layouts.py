@@ -50,6 +50,7 @@ _NUMBERS = (
     "high_95",
     "samples_per_second",
     "mfu",
+    "mfu_nominal",
     "memory_bytes",
     "memory_capacity",
 )

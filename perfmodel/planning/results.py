@@ -68,7 +68,7 @@ class SearchResult:
         goal, cost = self.goal, row["cost"]
         tokens, ends = row["sequence_length"], _ends(row)
         row["also"] = list(row.get("also") or ())
-        row = dict.fromkeys(("framework", "layout", "mfu", "memory_capacity")) | row
+        row = dict.fromkeys(("framework", "layout", "mfu", "mfu_nominal", "memory_capacity")) | row
         return {
             "name": machine.name,
             "node": machine.node,

@@ -184,6 +184,7 @@ def notes(result: SearchResult) -> list[str]:
         *extrapolated(result),
     ]
     network = workload(goal.workload, goal.options.get("sequence_length"))
+    lines += network.notes
     shares_out = predicts_tokens(network)
     if not shares_out and (alone := replicas_alone(network)) is not None:
         lines.append(alone)

@@ -31,6 +31,7 @@ from perfmodel.step.parts import (
     computation_of,
     figures,
     merging_cost,
+    peak_time,
     scaled,
     whole_batch,
     work_alone,
@@ -42,6 +43,10 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from perfmodel.specs.keywords import SizedOptions
+
+
+AT_PEAK = "computing is taken at the peak: nothing like it was measured, and what was learned would exceed it"
+_ROUNDING = 1e-9
 
 
 def predict(
@@ -190,7 +195,10 @@ def _predicted(setting: Setting, constants: Calibration) -> Prediction:
         uncertain = _widened(uncertain, sum(step.terms.values()), deviation)
     least_computing, least_time = least_times(setting)
     computing = float(step.work.alone(setting.accumulation_steps))
-    if computing < least_computing:
+    at_peak = peak_time(setting, setting.local_batch_size, setting.accumulation_steps)
+    if mode == "specs" and computing <= (1 + _ROUNDING) * at_peak:
+        setting = setting._replace(warnings=(*setting.warnings, AT_PEAK))
+    elif computing < least_computing:
         setting = setting._replace(
             warnings=(*setting.warnings, _impossible(setting, computing, least_computing))
         )

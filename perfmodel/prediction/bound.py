@@ -22,53 +22,16 @@ from perfmodel.prediction.network_cuts import exchange_limits
 from perfmodel.prediction.result import Interval
 from perfmodel.resolve import Setting
 from perfmodel.specs.accelerator import Accelerator
-from perfmodel.specs.workload import Layer, Workload
+from perfmodel.specs.workload import Workload
+from perfmodel.step.model_flops import counted_flops, least_flops
+from perfmodel.transformers.flops import step_flops
 from perfmodel.units import show
 
-WINOGRAD_SAVING = 2.25
-"""Of F(2x2, 3x3): 36 multiplications become 16 (Lavin and Gray 2016)."""
 LEAST_FILLED = 0.5
 """Share of a sequence's tokens that are no padding, at the least, in the corpora BERT is trained on (Krell et
 al. 2021: packing saves half); software may leave padding out, and sources count whole sequences."""
 LEAST_GRADIENT_BYTES = 2
 """Of one gradient that is sent uncompressed: fp16 or bf16, whatever it is computed in."""
-
-
-def saving(layer: Layer) -> float:
-    """How many times fewer operations a fast algorithm needs for a layer than its FLOP count.
-
-    A Fourier transform replaces a filter of k by k taps by one product for each point of the spectrum: it
-    can save up to k squared, of which we grant a quarter, as its products are complex.
-    """
-    height, width = layer.kernel_size
-    if layer.kind != "conv" or max(height, width) < 3:
-        return 1.0
-    if max(height, width) == 3:
-        return WINOGRAD_SAVING if layer.stride == 1 else 1.0
-    return max(1.0, height * width / 4)
-
-
-@lru_cache(maxsize=256)
-def least_flops(workload: Workload) -> float:
-    """Return the operations of one sample's forward and backward pass that no algorithm avoids [FLOP]."""
-    return sum((layer.forward_flops + layer.backward_flops) / saving(layer) for layer in workload.layers)
-
-
-CAUSAL_SCORES = 0.5
-"""Of all scores, those that a mask leaves where each position attends to earlier ones alone."""
-
-
-@lru_cache(maxsize=256)
-def least_shared_flops(workload: Workload, adapts: bool = False) -> float:
-    """Return the same of a transformer whose kernels leave masked scores out [FLOP].
-
-    Of frozen weights beside adapters the backward pass has half: no products with the weights' gradients.
-    """
-    scores = sum(
-        each.forward_flops + each.backward_flops for each in workload.layers if each.kind == "matmul"
-    )
-    left_out = sum(each.backward_flops / 2 for each in workload.layers if adapts and each.parameters)
-    return least_flops(workload) - (1 - CAUSAL_SCORES) * scores - left_out
 
 
 @lru_cache(maxsize=256)
@@ -147,7 +110,9 @@ def least_shared_time(
     samples : of a step, for each accelerator
     adapts : whether adapters are trained beside frozen weights
     """
-    flops = samples * least_shared_flops(workload, adapts)
+    assert workload.architecture is not None
+    assert workload.tokens is not None
+    flops = step_flops(workload.architecture, samples, workload.tokens, adapts)
     return physical_iteration_time(flops, 0.0, peak_flops, accelerator.memory_bandwidth.value)
 
 
@@ -160,17 +125,22 @@ def least_layout_time(
     return float(least_shared_time(workload, accelerator, peak, samples, adapts))
 
 
-def above_peak(setting: Setting) -> str:
-    """Return why a utilisation may exceed 100 %: MFU counts operations that fast algorithms avoid."""
+def above_peak(setting: Setting, counted: float | None = None) -> str:
+    """Return why a utilisation may exceed 100 %: MFU counts operations that nothing computes.
+
+    Parameters
+    ----------
+    setting : of the job
+    counted : FLOP of a sample that the utilisation counts; by default those that are computed
+    """
     reasons = []
-    if setting.layout is not None:
-        reasons.append("counts all scores of attention, of which kernels leave out those that a mask hides")
-    least, counted = least_flops(setting.workload), setting.workload.training_flops
+    computed = counted_flops(setting).computed
+    least, counted = min(least_flops(setting.workload), computed), counted or computed
     if least < 0.999 * counted:
-        reasons.append(
-            f"counts every multiplication of a direct convolution, and the fastest known ones need "
-            f"{least / counted:.0%} of the network's arithmetic"
-        )
+        words = "every multiplication of a direct convolution, and the fastest known ones need"
+        if setting.workload.architecture is not None:
+            words = "scores that a mask hides, or embeddings; what is computed is"
+        reasons.append(f"counts {words} {least / counted:.0%} of the network's arithmetic")
     if (filled := least_filled(setting)) < 1:
         reasons.append(f"counts padding, up to {1 - filled:.0%} of the tokens, which software may skip")
     peak, unit = fastest(setting)

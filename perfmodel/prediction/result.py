@@ -191,7 +191,8 @@ class Prediction(_Result):
     epoch_time: float | None
     """One pass over the data set, where its size is known."""
     mfu: float
-    """Model FLOPs over what the peaks could do in the time."""
+    """Model FLOPs that are computed, over what the peaks could do in the time: of a transformer without the
+    scores that a mask or a window leaves out, and without its table of embeddings."""
     memory: Memory
     """Of the fullest accelerator; null where it is not known."""
     verdict: str = late()
@@ -214,8 +215,11 @@ class Prediction(_Result):
     """How a transformer is shared out: degrees by name, ``sharding`` and ``recompute``; else None."""
     hfu: float | None = None
     """As ``mfu``, with what is computed again; of a transformer that is shared out, else None."""
+    mfu_nominal: float | None = None
+    """By what most publications count, which may pass 1: of a transformer attention to all positions, and
+    all parameters (PaLM), of a convolution every product; None in answers saved before there was one."""
     model_flops: float | None = None
-    """Of an iteration, recomputation left out, all scores counted [FLOP]; likewise."""
+    """Of an iteration, counted as for ``mfu`` [FLOP]; likewise."""
     bubble_fraction: float | None = None
     """Share of the iteration in which pipeline stages wait for each other; likewise."""
     startup_time: float | None = late(None)
@@ -256,6 +260,9 @@ class Prediction(_Result):
             f"  speed-up {self.speedup:.2f}, {self.scaling} scaling efficiency {self.scaling_efficiency:.1%}",
             f"  {self.verdict}>",
         ]
+        if not self.memory.fits:
+            need, have = (size / 2**30 for size in (self.memory.bytes, self.memory.capacity))
+            lines[1:3] = [f"  DOES NOT FIT: {need:.1f} of {have:.1f} GiB; iteration {_times(self)} if it did"]
         return "\n".join(lines)
 
     __str__ = __repr__

@@ -29,7 +29,7 @@ from perfmodel.transformers.evaluate import (
     network_of,
     one_replica,
 )
-from perfmodel.transformers.figures import ends, figures_of, spread_of
+from perfmodel.transformers.figures import ends, figures_of, spread_of, why_wider
 from perfmodel.transformers.job import Job, job_of
 from perfmodel.transformers.layer import layer_of, rates_of
 from perfmodel.transformers.memory import ROOM, memory_of, memory_of_ends
@@ -63,10 +63,12 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
     rows = cache(partial(_rows, job, step, factor))
     step = Step(*(part * factor for part in step))
     come_to = figures(setting, time, baseline_time, exposed, layout.data_parallel)
-    more = figures_of(model, case, step, time, setting.peak_flops)
+    more = figures_of(model, case, step, time)
     memory = memory_needed(job, setting.accelerator.memory_capacity)
-    spread = spread_of(model, start and start.weight)
-    uncertain = Interval.model_construct(**ends(time, spread), wider_because=_wider(setting), clipped_at=None)
+    known = model, setting.accelerator.id, start and start.weight
+    uncertain = Interval.model_construct(
+        **ends(time, spread_of(*known)), wider_because=why_wider(*known), clipped_at=None
+    )
     warnings = list(setting.warnings)
     least_time = least_iteration_time(setting)
     if setting.measured is not None and start is not None:
@@ -80,8 +82,6 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
         warnings.append(
             "scaling efficiency above 100 %: replicas share weight updates that one replica alone does whole"
         )
-    if more.mfu > 1:
-        warnings.append("MFU counts scores that a mask leaves out, which kernels do not compute")
     if not memory.fits:
         warnings.append(_does_not_fit(memory))
     limit = cache(partial(_network_limit, setting, job))
@@ -97,7 +97,7 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
         scaling="weak" if setting.scaling == "weak" else "strong",
         baseline_time=baseline_time,
         communication_time=partial(_sent_time, rows),
-        **come_to | {"mfu": more.mfu},
+        **come_to,
         memory=memory,
         verdict=partial(_verdict, result, limit),
         network_limit=limit,
@@ -107,7 +107,7 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
         scenario=partial(understood, setting),
         traffic=partial(_sent, rows),
         layout=layout.words,
-        hfu=more.hfu,
+        hfu=come_to["mfu"] * more.again,
         model_flops=more.model_flops,
         bubble_fraction=more.bubble_fraction,
         startup_time=partial(together, startup),
@@ -233,13 +233,6 @@ def _anchored(run: Setting, start: MeasuredRun, time: float, least_time: float) 
             "check the unit and the batch of what was measured"
         )
     return remarks
-
-
-def _wider(setting: Setting) -> list[str]:
-    model, _ = network_of(setting.workload)
-    if model.experts:
-        return ["few runs of mixtures of experts were measured"]
-    return []
 
 
 def _network_limit(setting: Setting, job: Job) -> str | None:

@@ -65,7 +65,7 @@ def recipe_of(
     if name == TOKENS:
         return token_recipe(network, tokens)
     if tokens is not None:
-        raise InputError(f"--tokens goes with --recipe {TOKENS}")
+        raise InputError(f"--tokens goes with --recipe {TOKENS}, or with --cost")
     benchmark = benchmark_of(network.id)
     if benchmark is not None:
         return recipe(benchmark, name or usual_recipe(benchmark, framework), target)

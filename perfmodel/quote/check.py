@@ -4,33 +4,37 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from perfmodel.arguments import FILE, TEXT, a, expect
 from perfmodel.errors import InputError
 from perfmodel.prediction.bound import above_peak
-from perfmodel.quote.evidence import Evidence, FromRun, Near, of_bandwidth, of_efficiency, of_peak, of_rate
-from perfmodel.quote.expected import Expected, algorithm_share
+from perfmodel.quote.evidence import (
+    COUNTED,
+    Evidence,
+    FromRun,
+    Near,
+    of_bandwidth,
+    of_efficiency,
+    of_peak,
+    of_rate,
+)
+from perfmodel.quote.expected import Expected, flops_of, is_counted_in_ways
 from perfmodel.quote.file import BANDWIDTHS, KINDS, SYNONYMS, Claim, Per, Quote, scenario_of_claim
+from perfmodel.quote.other_reading import OtherReading, bandwidth_words, count_words, other_bandwidth
 from perfmodel.quote.reached import ReachedBy
 from perfmodel.quote.sentence import sentence_of
 from perfmodel.quote.shared_out import SharedOut, shared_out
 from perfmodel.quote.tricks import Trick, tricks_of
-from perfmodel.quote.verdict import Judgement, judgement_of, probability_of
+from perfmodel.quote.verdict import EXACT, Judgement, Verdict, judgement_of, probability_of, verdict_of
 from perfmodel.quote.words import job_words, layout_words, machine_words, shown
 from perfmodel.resolve import Setting, resolve
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
-from perfmodel.units import show, three_digits
+from perfmodel.transformers.flops import COMPUTED, NOMINAL, Count
+from perfmodel.units import three_digits
 
-Verdict = Literal["impossible", "oversized", "optimistic", "reached", "plausible", "pessimistic", "possible"]
-"""``optimistic``: better than the model's 80 % interval.  ``reached``: better than that too, but a measured
-run that the quote may mean reached it.  ``possible``: below the limit, and nothing the model could expect
-was asked.  ``oversized``: below it too, but the job does not fit its accelerators' memory by the model's
-count."""
-_EXACT = 1e-9
 _FAR = 1000.0
 """Times worse than expected, beyond which a figure was probably written in another unit."""
 
@@ -52,21 +56,6 @@ class SimilarRun(BaseModel):
     """As that ratio's interval has it."""
     probability: float
     """That the claimed job does as well as claimed, or better."""
-
-
-class OtherReading(BaseModel):
-    """A bandwidth taken for the other of the two that nccl-tests print, in SI."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    quantity: Literal["bus_bandwidth", "algorithm_bandwidth"]
-    """What the claim would then be of."""
-    limit: float
-    """The best that physics allows [B/s]."""
-    expected: float | None
-    """The model's own answer [B/s]; None where it has none."""
-    verdict: Verdict
-    """What holds of the claim then."""
 
 
 class Checked(BaseModel):
@@ -115,8 +104,11 @@ class Checked(BaseModel):
     is one; it may have used other software."""
     tricks: list[Trick] = []
     """What makes the figure larger than a job will see, where that can be told."""
+    convention: Count | None = None
+    """How FLOP of a transformer are counted: as the quote states, else as they are computed, or by PaLM's
+    count where the figure is too good for that alone; None where nothing is counted."""
     other_reading: OtherReading | None = None
-    """Of a bandwidth."""
+    """Of a bandwidth, and of a transformer's arithmetic where the quote states no convention."""
     layout: str | None = None
     """How a transformer is shared out: as stated, or the fastest way that fits."""
     target: str | None = None
@@ -139,6 +131,8 @@ class Checked(BaseModel):
     """How the claim was read, printed or off a plot."""
 
 
+TOO_GOOD = {"optimistic": 1, "impossible": 2}
+"""Verdicts of figures that are better than expected, and reached by no run, by how much."""
 _OF_MACHINES = ("accelerator", "node", "accelerators-per-node", "intra-link", "inter-link", "precision")
 
 
@@ -194,15 +188,40 @@ def _check(claim: Claim, scenario: Scenario, catalogue: Catalogue) -> Checked:
     job = shared_out(scenario, catalogue) if names_workload else SharedOut(scenario)
     setting = resolve(job.scenario, catalogue)
     _check_sample(claim, setting)
+    if claim.convention is not None and not (names_workload and is_counted_in_ways(setting)):
+        what = f"{setting.workload.id} is no transformer" if names_workload else "no workload is named"
+        raise InputError(f"convention = '{claim.convention}': {what}; leave it out")
     if claim.kind in BANDWIDTHS:
         evidence = of_bandwidth(claim, setting)
     elif claim.kind == "flops" and (claim.format or not names_workload):
         evidence = of_peak(claim, setting)
     elif claim.kind in ("scaling_efficiency", "speedup"):
         evidence = of_efficiency(claim, job.scenario, setting, catalogue)
+    elif claim.kind in COUNTED and claim.convention is None and is_counted_in_ways(setting):
+        return _checked_in_both_ways(claim, setting, job, catalogue)
     else:
         evidence = of_rate(claim, job.scenario, setting, catalogue)
     return _checked(claim, setting, job, evidence)
+
+
+def _checked_in_both_ways(claim: Claim, setting: Setting, job: SharedOut, catalogue: Catalogue) -> Checked:
+    """Check a claim of arithmetic by what is computed, or by PaLM's count where it is too good for that."""
+    first, other = (
+        _checked(read, setting, job, of_rate(read, job.scenario, setting, catalogue))
+        for read in (claim.model_copy(update={"convention": count}) for count in (COMPUTED, NOMINAL))
+    )
+    if TOO_GOOD.get(other.verdict, 0) < TOO_GOOD.get(first.verdict, 0):
+        first, other = other, first
+    reading = OtherReading(
+        quantity="mfu" if claim.kind == "mfu" else "flops",
+        convention=other.convention,
+        limit=other.limit,
+        expected=other.expected,
+        verdict=other.verdict,
+    )
+    lines = [*first.arithmetic, count_words(first, reading)]
+    result = first.model_copy(update={"other_reading": reading, "arithmetic": lines})
+    return result.model_copy(update={"sentence": sentence_of(result)})
 
 
 def _check_sample(claim: Claim, setting: Setting) -> None:
@@ -219,7 +238,7 @@ def _checked(claim: Claim, setting: Setting, job: SharedOut, evidence: Evidence)
     if evidence.expected is not None and evidence.memory is None:
         expected = evidence.expected.within(limit, better)
     ratio = value / limit if better else limit / value
-    verdict = _verdict(value, ratio, better, expected)
+    verdict = verdict_of(value, ratio, better, expected)
     if evidence.memory is not None and verdict == "possible":
         verdict = "oversized"
     similar = None if evidence.memory else _similar(claim, evidence.from_run)
@@ -233,8 +252,8 @@ def _checked(claim: Claim, setting: Setting, job: SharedOut, evidence: Evidence)
     lines = [*evidence.limit.because, _compared(claim, limit, ratio, setting)]
     lines += [f"{trick.name}: {trick.words}" for trick in tricks]
     lines += [*([f"trained to {evidence.target}"] if evidence.target else []), *evidence.notes]
-    other = _other_reading(claim, setting, evidence, value) if claim.kind in BANDWIDTHS else None
-    lines += [_other_words(claim, other)] if other is not None else []
+    other = other_bandwidth(claim, setting, evidence) if claim.kind in BANDWIDTHS else None
+    lines += [bandwidth_words(claim, other)] if other is not None else []
     if expected is not None:
         lines += _cut(expected, limit, better)
         lines += _unit(value, expected.expected, better)
@@ -259,6 +278,7 @@ def _checked(claim: Claim, setting: Setting, job: SharedOut, evidence: Evidence)
         similar_run=similar,
         reached_by=reached,
         tricks=tricks,
+        convention=claim.convention,
         other_reading=other,
         layout=layout_words(setting) if evidence.of_a_workload else None,
         target=evidence.target,
@@ -304,39 +324,13 @@ def _probability(
     return probability_of(value, expected.expected, half, better)
 
 
-def _other_reading(claim: Claim, setting: Setting, evidence: Evidence, value: float) -> OtherReading:
-    """The same figure, taken for the other bandwidth."""
-    share = algorithm_share(claim, setting)
-    is_bus = claim.kind == "bus_bandwidth"
-    share = share if is_bus else 1 / share
-    limit = evidence.limit.value * share
-    expected = None
-    if evidence.expected is not None:
-        expected = Expected(*(share * each for each in evidence.expected)).within(limit, True)
-    return OtherReading(
-        quantity="algorithm_bandwidth" if is_bus else "bus_bandwidth",
-        limit=limit,
-        expected=expected and expected.expected,
-        verdict=_verdict(value, value / limit, True, expected),
-    )
-
-
-def _other_words(claim: Claim, other: OtherReading) -> str:
-    stated = "the quote does not say which; " if claim.quantity == "all_reduce_bandwidth" else ""
-    now, then = (KINDS[each].words for each in (claim.kind, other.quantity))
-    words = (
-        f"{stated}taken as {now}; as {then} it would be {other.verdict}, at most {show(other.limit, 'B/s')}"
-    )
-    return words if other.expected is None else f"{words} and {show(other.expected, 'B/s')} expected"
-
-
 def _cut(expected: Expected, limit: float, higher_is_better: bool) -> list[str]:
     """Say whether the model's interval ends at the limit, or its prediction lies beyond."""
-    beyond = _EXACT if higher_is_better else -_EXACT
+    beyond = EXACT if higher_is_better else -EXACT
     if (expected.expected > limit * (1 + beyond)) == higher_is_better:
         return ["the model's own point lies beyond this limit: check what it starts from"]
     end = expected.high_95 if higher_is_better else expected.low_95
-    if abs(end / limit - 1) > _EXACT:
+    if abs(end / limit - 1) > EXACT:
         return []
     return ["the model's interval is cut at this limit"]
 
@@ -349,23 +343,12 @@ def _unit(value: float, expected: float, higher_is_better: bool) -> list[str]:
     return [f"{worse:.2g} times worse than expected: check its unit; a bare number is in SI"]
 
 
-def _verdict(value: float, ratio: float, higher_is_better: bool, expected: Expected | None) -> Verdict:
-    if ratio > 1 + _EXACT:
-        return "impossible"
-    if expected is None:
-        return "possible"
-    above, below = value > expected.high_80, value < expected.low_80
-    if above or below:
-        return "optimistic" if above == higher_is_better else "pessimistic"
-    return "plausible"
-
-
 def _compared(claim: Claim, limit: float, ratio: float, setting: Setting) -> str:
     best = shown(limit, claim.kind, setting.workload.sample, claim.whose)
     if claim.kind == "mfu" and limit > 1.001:
-        best += f" ({above_peak(setting)})"
+        best += f" ({above_peak(setting, flops_of(setting, claim.convention))})"
     ends = "at most" if KINDS[claim.kind].higher_is_better else "at least"
-    if ratio > 1 + _EXACT:
+    if ratio > 1 + EXACT:
         times = f"{ratio:.3g}" if ratio > 1.01 else f"{ratio:.6g}"
         better = "as fast" if claim.kind not in ("cost_per_token", "cost_to_train") else "as cheap"
         return f"so {ends} {best}; the claim is {times} times {'that' if ends == 'at most' else better}"

@@ -49,7 +49,7 @@ from perfmodel.specs.store import Catalogue
 from perfmodel.step.profiled import NORMAL_80, NORMAL_95
 from perfmodel.units import show
 
-COUNTED_WHOLE = ("flops", "mfu")
+COUNTED = ("flops", "mfu")
 """Quantities that count arithmetic, which padding that is skipped has none of."""
 SUBMISSIONS = 1
 """Of MLPerf's, so many are listed beside other runs."""
@@ -185,7 +185,7 @@ def of_rate(claim: Claim, scenario: Scenario, setting: Setting, catalogue: Catal
     if length.is_fewer:
         because.append(f"no published recipe trains on fewer than {length.fewest / 1e6:.3g} M samples")
     near, likely = _of_layout(setting, measure, prediction, catalogue)
-    notes = [*_alone(setting), *_unequal(setting)]
+    notes = [*setting.workload.notes, *_alone(setting), *_unequal(setting)]
     if setting.layout is None:
         near, likely = _of_copies(setting, measure, prediction, catalogue)
         if near:
@@ -271,7 +271,7 @@ def _widened(expected: Expected, spread: float) -> Expected:
 def _possibly_padded(claim: Claim, setting: Setting) -> Setting:
     """The setting of which a rate's limit is sure: sources count padded sequences, and may not say so."""
     asked = setting.scenario
-    if claim.kind in COUNTED_WHOLE or not setting.workload.padded or "input" in asked.model_fields_set:
+    if claim.kind in COUNTED or not setting.workload.padded or "input" in asked.model_fields_set:
         return setting
     return setting._replace(scenario=asked.model_copy(update={"input": "real"}))
 

@@ -18,7 +18,7 @@ from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.profiled import NORMAL_80, NORMAL_95
 from perfmodel.transformers.evaluate import network_of
-from perfmodel.transformers.figures import step_flops
+from perfmodel.transformers.flops import COMPUTED, Count, step_flops
 
 LARGE = 2.0**30
 """Message whose bus bandwidth is quoted where no size is given [B]."""
@@ -98,9 +98,10 @@ def measure_of(claim: Claim, setting: Setting, seen: float, usd_per_second: floa
     if kind == "tokens_per_second":
         return Measure(rate * tokens_of(setting), True)
     if kind == "flops":
-        return Measure(rate * flops_of(setting), True)
+        return Measure(rate * flops_of(setting, claim.convention), True)
     if kind == "mfu":
-        return Measure(samples * flops_of(setting) / (setting.world_size * setting.peak_flops), True)
+        flops = samples * flops_of(setting, claim.convention)
+        return Measure(flops / (setting.world_size * setting.peak_flops), True)
     if kind == "iteration_time":
         return Measure(1.0, False)
     if kind == "cost_per_token":
@@ -120,13 +121,20 @@ def tokens_of(setting: Setting) -> int:
     return setting.workload.sequence_length
 
 
-def flops_of(setting: Setting) -> float:
-    """Return the model's arithmetic for one sample [FLOP], as the prediction counts it."""
-    workload = setting.workload
-    if setting.layout is None:
-        return workload.training_flops
-    model, length = network_of(workload)
-    return float(step_flops(model, 1, length, setting.scenario.lora is not None))
+def flops_of(setting: Setting, convention: Count | None = None) -> float:
+    """Return the model's arithmetic for one sample [FLOP], as it is computed unless a convention is named.
+
+    Of convolutions every product is counted, as everybody does.
+    """
+    if not is_counted_in_ways(setting):
+        return setting.workload.training_flops
+    model, length = network_of(setting.workload)
+    return float(step_flops(model, 1, length, setting.scenario.lora is not None, convention or COMPUTED))
+
+
+def is_counted_in_ways(setting: Setting) -> bool:
+    """Return whether publications count the arithmetic of a job's network in several ways."""
+    return setting.workload.architecture is not None and setting.workload.tokens is not None
 
 
 def expected_efficiency(

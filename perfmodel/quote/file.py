@@ -20,6 +20,7 @@ from perfmodel.specs.provenance import PositiveFloat, PositiveInt, Source, Spec,
 from perfmodel.specs.record import Within, fresh
 from perfmodel.specs.scenario import Scenario, laid_over
 from perfmodel.specs.store import Catalogue
+from perfmodel.transformers.flops import Count
 from perfmodel.workloads import workload
 
 Quantity = Literal[
@@ -115,6 +116,7 @@ GOES_WITH = {
     "collective": BANDWIDTHS,
     "size": BANDWIDTHS,
     "format": ("flops",),
+    "convention": ("flops", "mfu"),
 }
 """A key of a claim -> the quantities it says something about."""
 
@@ -158,6 +160,9 @@ class Claim(Spec):
     """Buffer on one rank, e.g. ``1GB``; by default a large one."""
     format: str | None = None
     """Number format whose peak is meant, e.g. ``fp8``; no workload is asked then."""
+    convention: Count | None = None
+    """How the FLOP of a transformer are counted: ``causal``, those that are computed; ``megatron``, attention
+    to all positions; ``palm``, besides 6 for each of all parameters; left open, both ends are checked."""
     scenario: dict[str, Any] = fresh(dict)
     """Options that differ from those of the quote."""
     source: str | None = None
@@ -208,6 +213,8 @@ class Claim(Spec):
         lengths = [name for name in (*LENGTH, "recipe") if getattr(self, name) is not None]
         if len(lengths) > 1:
             raise ValueError(f"{' and '.join(lengths)}: give one, they say the same")
+        if self.convention is not None and self.format is not None:
+            raise ValueError("convention and format: give one, a format's peak counts no network's FLOP")
         if self.quantity == "flops" and "per" not in self.model_fields_set:
             raise ValueError("flops needs per = 'accelerator', per = 'node' or per = 'job'")
         of_tokens = self.kind == "tokens_per_second"

@@ -13,12 +13,13 @@ from perfmodel.prediction.bound import (
     least_computation_time,
     least_exchanged_bytes,
     least_filled,
-    least_flops,
 )
 from perfmodel.prediction.network_cuts import cuts, exchange_limits, least_time
 from perfmodel.resolve import Setting
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.provenance import Quantity
+from perfmodel.specs.workload import Workload
+from perfmodel.step.model_flops import least_flops
 from perfmodel.units import show
 
 SUPERLINEAR = 1.10
@@ -56,7 +57,7 @@ def _computation(setting: Setting) -> Limit:
     peak, unit = fastest(setting)
     needs = f"one {workload.sample} needs {show(workload.training_flops, 'FLOP')} forward and backward"
     if least < 0.999 * workload.training_flops:
-        needs += f", {show(least, 'FLOP')} by the fastest known convolutions"
+        needs += f", {show(least, 'FLOP')} {_without(workload)}"
     if filled < 1:
         needs += f"; up to {1 - filled:.0%} of the tokens may be padding that software skips"
     if time > 1.001 * filled * samples * least / peak:
@@ -65,6 +66,11 @@ def _computation(setting: Setting) -> Limit:
     rate = f"{show(peak, 'FLOP/s')} ({unit}, dense)"
     takes = f"{samples} {workload.sample}s on one {accelerator.id} at {rate} take {show(time, 's')}"
     return Limit(time, (needs, f"{takes} at the least, communication not counted"))
+
+
+def _without(workload: Workload) -> str:
+    """What leaves out some of a network's arithmetic."""
+    return "by the fastest known convolutions" if workload.architecture is None else "without masked scores"
 
 
 def _exchange(setting: Setting) -> Limit:

@@ -118,6 +118,9 @@ def _sure(claim: Checked) -> str:
 
 def _ask(claim: Checked) -> str:
     asked = list(dict.fromkeys(trick.ask.removeprefix("ask ") for trick in claim.tricks))
+    other = claim.other_reading
+    if other is not None and other.convention is not None and other.verdict != claim.verdict:
+        asked.append("whether its FLOP count masked scores")
     run = claim.reached_by
     if run is not None and needs_reached(claim) and (run.left_open or run.is_other):
         asked.append(f"which {' and '.join(run.left_open or ['software'])} it holds for")

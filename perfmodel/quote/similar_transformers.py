@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from perfmodel.accuracy.ratio_pairs import job_shared_out
 from perfmodel.accuracy.runs import TRUSTED
-from perfmodel.accuracy.transformer_rows import PRECISIONS, STACK_OF, TransformerRun, shipped_transformer_runs
+from perfmodel.accuracy.transformer_rows import PRECISIONS, TransformerRun, shipped_transformer_runs
+from perfmodel.accuracy.transformer_software import software_named
 from perfmodel.equations.transformer import model_flops_per_token
 from perfmodel.prediction.ratio import Job, job_of
 from perfmodel.prediction.result import Prediction
@@ -18,6 +19,7 @@ from perfmodel.resolve import Setting
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.profiled import NORMAL_80
 from perfmodel.transformers.evaluate import case_of_setting
+from perfmodel.transformers.figures import spread_of
 from perfmodel.transformers.job import Case
 from perfmodel.transformers.job import job_of as whole_job
 from perfmodel.transformers.parameters import fitted
@@ -143,8 +145,8 @@ def _similar(run: TransformerRun, claimed: Case, job: Job, framework: str | None
         precision=PRECISIONS.get(run.precision, run.precision),
     )
     time = float(step_of(whole_job(case), fitted().parameters).iteration_time)
-    kind = "experts" if case.model.experts else "dense, stated layout"
-    return SimilarTransformer(run, _rate(run, case), time, NORMAL_80 * fitted().spreads[kind], measured)
+    half_width = NORMAL_80 * spread_of(case.model, run.accelerator)
+    return SimilarTransformer(run, _rate(run, case), time, half_width, measured)
 
 
 def _distance(run: TransformerRun, claimed: Case, setting: Setting, catalogue: Catalogue) -> float | None:
@@ -167,17 +169,18 @@ def _distance(run: TransformerRun, claimed: Case, setting: Setting, catalogue: C
 
 
 def _flops_per_token(case: Case) -> float:
-    """The model's arithmetic of a token [FLOP]: weights that it passes, and scores."""
+    """The model's arithmetic of a token [FLOP], as it is computed: weights that it passes, and scores."""
     at = case.model
-    experts = (at.top_k + at.shared_experts) * at.expert_parameters
+    experts = at.hidden * at.experts + (at.top_k + at.shared_experts) * at.expert_parameters
     layer = at.attention_parameters + at.dense_share * at.dense_parameters + (1 - at.dense_share) * experts
-    weights = at.layers * layer + at.embedding_parameters
-    return float(model_flops_per_token(weights, at.layers, at.heads, at.head_size, case.sequence_length))
+    weights = at.layers * layer + at.predicted_share * at.embedding_parameters
+    width, positions = (at.head_size + at.value_size) / 2, at.attended * case.sequence_length / 2
+    return float(model_flops_per_token(weights, at.layers, at.heads, width, positions))
 
 
 def _stack(run: TransformerRun) -> str:
-    name = run.framework.lower()
-    return next((stack for part, stack in STACK_OF.items() if part in name), name)
+    software = software_named(run.framework)
+    return software.stack if software else run.framework.lower()
 
 
 @cache

@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING, Literal
 from perfmodel.prediction.ratio import chance_above_one
 
 if TYPE_CHECKING:
+    from perfmodel.quote.expected import Expected
     from perfmodel.quote.reached import ReachedBy
 
+Verdict = Literal["impossible", "oversized", "optimistic", "reached", "plausible", "pessimistic", "possible"]
+"""``optimistic``: better than the model's 80 % interval.  ``reached``: better than that too, but a measured
+run that the quote may mean reached it.  ``possible``: below the limit, and nothing the model could expect
+was asked.  ``oversized``: below it too, but the job does not fit its accelerators' memory by the model's
+count."""
 Judgement = Literal["possible", "doubtful", "impossible"]
+EXACT = 1e-9
+"""Share of a limit that is rounding."""
 DOUBTFUL = 0.1
 """Probability below which a claim is doubtful: that of the good end of an 80 % interval."""
 
@@ -33,6 +41,25 @@ def probability_of(value: float, expected: float, half_width: float, higher_is_b
     0.9
     """
     return chance_above_one(expected / value if higher_is_better else value / expected, half_width)
+
+
+def verdict_of(value: float, ratio: float, higher_is_better: bool, expected: Expected | None) -> Verdict:
+    """Return what holds of a claim.
+
+    Parameters
+    ----------
+    value, ratio : claimed, and over the best that physics allows
+    higher_is_better : whether more of it is better
+    expected : the model's own answer, where it has one
+    """
+    if ratio > 1 + EXACT:
+        return "impossible"
+    if expected is None:
+        return "possible"
+    above, below = value > expected.high_80, value < expected.low_80
+    if above or below:
+        return "optimistic" if above == higher_is_better else "pessimistic"
+    return "plausible"
 
 
 def judgement_of(verdict: str, probability: float | None, reached_by: ReachedBy | None = None) -> Judgement:

@@ -11,8 +11,9 @@ from perfmodel.prediction.bound import clipped_words
 from perfmodel.prediction.result import Prediction
 from perfmodel.step.memory import listed
 from perfmodel.step.terms import ANY_TERM, sent
+from perfmodel.transformers.flops import NOMINAL_WORDS
 from perfmodel.transformers.words import short
-from perfmodel.units import rate, show, shown_part, without_rounding
+from perfmodel.units import many, rate, show, shown_part, without_rounding
 
 if TYPE_CHECKING:
     from perfmodel.api.layouts import RuledOut
@@ -24,8 +25,16 @@ MEMORY_ROWS = 3
 
 
 def overflow(prediction: Prediction) -> str | None:
-    """Return that a job does not fit its memory, for the first lines; None where it fits."""
+    """Return that a job does not fit its memory; None where it fits."""
     return None if prediction.memory.fits else f"DOES NOT FIT: {_held(prediction)}"
+
+
+def unfit(prediction: Prediction) -> str | None:
+    """Return the same for the first line, with the largest batch that does; None where it fits."""
+    line, largest = overflow(prediction), prediction.memory.largest_local_batch_size
+    what = "batch" if prediction.layout is None else "micro-batch"
+    most = f"the largest {what} that does is {largest}" if largest else f"not even a {what} of 1 does"
+    return line and f"{line}; {most}"
 
 
 def _held(prediction: Prediction) -> str:
@@ -80,8 +89,12 @@ def target_lines(reached: dict[str, Any] | None) -> list[tuple[str, str]]:
 
 
 def figures(prediction: Prediction) -> list[tuple[str, str]]:
-    """Return label and value of everything else in a prediction."""
-    memory = prediction.memory
+    """Return label and value of everything else in a prediction; what does not fit has no throughput."""
+    return [*(_reached(prediction) if prediction.memory.fits else []), *memory_lines(prediction)]
+
+
+def _reached(prediction: Prediction) -> list[tuple[str, str]]:
+    """What a job that runs comes to: throughput, scaling, utilisation."""
     unit = f"{prediction.sample}s"
     report: list[tuple[str, str]] = [("model", prediction.model)] if prediction.model else []
     report += [("throughput", f"{rate(prediction.samples_per_second)} {unit}/s")]
@@ -108,20 +121,33 @@ def figures(prediction: Prediction) -> list[tuple[str, str]]:
         report.append(("epoch", show(prediction.epoch_time, "s") + before))
     if prediction.startup_time is not None:
         report.append(("start-up", start_up_line(prediction.startup)))
-    counted = "" if prediction.layout is None else ", masked scores counted"
-    report.append(
-        ("utilisation (MFU)", f"{prediction.mfu:.1%} of the {prediction.scenario['precision']} peak{counted}")
-    )
-    if prediction.hfu is not None and prediction.hfu > prediction.mfu:
-        report.append(("", f"{prediction.hfu:.1%} with what is computed again (HFU)"))
+    report += utilisation_lines(prediction)
     if prediction.bubble_fraction:
         report.append(("pipeline", f"stages wait {prediction.bubble_fraction:.1%} of the iteration"))
+    return report
+
+
+def memory_lines(prediction: Prediction) -> list[tuple[str, str]]:
+    """Return what a job takes of the memory, and what fills it, by label."""
+    memory = prediction.memory
     what = "batch" if prediction.layout is None else "a micro-batch of"
     fits = f"fits up to {what} {memory.largest_local_batch_size}" if memory.fits else "DOES NOT FIT"
-    report.append(("memory", f"{_held(prediction)}; {fits}"))
+    report = [("memory", f"{_held(prediction)}; {fits}")]
     if uses := listed(memory.rows):
         report.append(("", ", ".join(f"{label} {size / 2**30:.1f}" for label, size in uses[:MEMORY_ROWS])))
     return report
+
+
+def utilisation_lines(prediction: Prediction) -> list[tuple[str, str]]:
+    """Return utilisation as computed, by publications' count, and with what is computed again, by label."""
+    mfu, nominal, hfu = prediction.mfu, prediction.mfu_nominal, prediction.hfu
+    lines = [("utilisation (MFU)", f"{mfu:.1%} of the {prediction.scenario['precision']} peak")]
+    if nominal is not None and nominal != mfu:
+        words = "as most publications count" if prediction.tokens_per_second is None else NOMINAL_WORDS
+        lines.append(("", f"{nominal:.1%} {words} (nominal)"))
+    if hfu is not None and hfu > mfu:
+        lines.append(("", f"{hfu:.1%} with what is computed again (HFU)"))
+    return lines
 
 
 def start_up_line(parts: dict[str, float]) -> str:
@@ -179,6 +205,8 @@ def cost_rows(money: Mapping[str, Any]) -> list[dict[str, str]]:
 def _run(span: Mapping[str, Any]) -> str:
     if span["epochs"] is not None:
         return f"run of {span['epochs']:g} epochs"
+    if span.get("tokens") is not None:
+        return f"run of {many(span['tokens'])} tokens"
     return f"run of {span['samples']:.6g} samples"
 
 

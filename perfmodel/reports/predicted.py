@@ -7,7 +7,7 @@ from typing import Any
 
 from perfmodel.prediction.result import Prediction
 from perfmodel.prices import Price, price_words
-from perfmodel.reports.figures import cost_rows, figures, interval_lines, overflow, target_lines, term_rows
+from perfmodel.reports.figures import cost_rows, figures, interval_lines, target_lines, term_rows, unfit
 from perfmodel.reports.page import Listing, Page, Shares, Span, Spans
 from perfmodel.reports.sources import sources_behind
 from perfmodel.specs.conditions import Conditions
@@ -67,8 +67,8 @@ def page_of_prediction(
             Spans("How sure it is", spans, f"Time of an iteration, from 0; the point is {show(time, 's')}.")
         )
     answer = [f"{show(time, 's')}{known}, {speed}.", prediction.verdict, f"{prediction.placement}."]
-    if line := overflow(prediction):
-        answer.insert(0, f"{line}.")
+    if line := unfit(prediction):
+        answer = [f"{line}.", f"It would take {show(time, 's')}{known} if it did.", *answer[1:]]
     return Page(
         question=f"How long does an iteration take: {prediction.headline}?",
         answer=answer,

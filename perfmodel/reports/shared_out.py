@@ -13,6 +13,7 @@ from perfmodel.specs.layout import DEGREES
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.memory import listed
 from perfmodel.step.terms import ANY_TERM, sent
+from perfmodel.transformers.flops import COUNTED
 from perfmodel.transformers.grid import TOO_LARGE
 from perfmodel.transformers.memory import ROOM
 from perfmodel.transformers.words import in_full
@@ -39,11 +40,13 @@ def page_of_layouts(answer: Layouts, command: str | None, catalogue: Catalogue, 
         Listing("The first starts with", ("option",), [[flag] for flag in best.flags]),
     ]
     notes = [
+        *answer.notes,
+        *(f"intervals are wider because {reason}" for reason in answer.wider_because),
         *(f"of the first, {caveat}" for caveat in best.caveats),
         f"{answer.fitting:,} of {answer.candidates:,} layouts fit into {ROOM * capacity:.1f} of "
         f"{capacity:.1f} GiB of each accelerator",
         *([ruled_out] if ruled_out else []),
-        "MFU counts attention to all positions, masked or not, as most publications do",
+        COUNTED,
     ]
     if folded := sum(more for _, more in rows):
         notes.append(f"{folded:,} more take as long as one of these, and no less memory")
@@ -52,8 +55,8 @@ def page_of_layouts(answer: Layouts, command: str | None, catalogue: Catalogue, 
         answer=[
             f"{in_full(best.layout)}: {show(best.iteration_time, 's')} a step (80 %: {low} to {high}), "
             f"{rate(best.tokens_per_second)} tokens/s.",
-            f"MFU {best.mfu:.1%}; {best.memory['bytes'] / 2**30:.1f} of {capacity:.1f} GiB on the fullest "
-            "accelerator.",
+            f"MFU {best.mfu:.1%} ({best.mfu_nominal:.1%} nominal); {best.memory['bytes'] / 2**30:.1f} of "
+            f"{capacity:.1f} GiB on the fullest accelerator.",
         ],
         charts=[_times([row for row, _ in rows]), _terms(best)],
         tables=[table for table in tables if table.rows],
@@ -70,7 +73,17 @@ def _name(row: LayoutRow) -> str:
 
 def _listed(rows: list[LayoutRow], whole: int) -> Listing:
     of = "" if len(rows) == whole else f" ({len(rows)} of {whole:,} that differ in time)"
-    columns = ("layout, micro-batch x passes", "step", "at 80 %", "MFU", "HFU", "GiB", "idle", "exposed")
+    columns = (
+        "layout, micro-batch x passes",
+        "step",
+        "at 80 %",
+        "MFU",
+        "nominal",
+        "HFU",
+        "GiB",
+        "idle",
+        "exposed",
+    )
     return Listing(
         f"The fastest layouts that fit{of}",
         columns,
@@ -80,6 +93,7 @@ def _listed(rows: list[LayoutRow], whole: int) -> Listing:
                 show(row.iteration_time, "s"),
                 f"{show(row.interval['low_80'], 's')} to {show(row.interval['high_80'], 's')}",
                 f"{row.mfu:.1%}",
+                f"{row.mfu_nominal:.1%}",
                 f"{row.hfu:.1%}",
                 f"{row.memory['bytes'] / 2**30:.1f}",
                 f"{row.bubble_fraction:.1%}",

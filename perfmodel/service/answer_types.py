@@ -59,6 +59,10 @@ class LayoutsAnswer(TypedDict):
     """The fastest first."""
     ruled_out: RuledOut | None
     """The fastest layout, where memory alone keeps it out."""
+    notes: list[str]
+    """What to know of the network."""
+    wider_because: list[str]
+    """What makes the intervals of all layouts wider than usual."""
     grid: list[LayoutCell]
     """Of every degree of tensor parallelism on every number of stages that a layout has."""
     fitting: int

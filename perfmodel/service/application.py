@@ -36,8 +36,9 @@ Stream = Callable[[str, bytes], Awaitable[AsyncIterator[bytes]]]
 """Does so in parts: the name of the command, a space and the form of the parts."""
 JSON = "application/json"
 UNFORESEEN = "the service failed to answer; the request may be fine"
+HELD = "the answer is the one whose ETag was sent as If-None-Match"
 FRESH = "private, max-age=3600"
-"""An answer hangs on version and request alone; a proxy that others use keeps none, as bodies are theirs."""
+"""An answer depends on code, data and request alone; a shared proxy keeps none, as bodies are of clients."""
 
 
 def application(
@@ -111,7 +112,7 @@ def _endpoint(command: Command, calculate: Run, stream: Stream) -> Callable[[Req
                 )
             tag = entity_tag(command.name, body)
             if names(request.headers.get("if-none-match", ""), tag):
-                return Response(status_code=304, headers={"etag": tag, "cache-control": FRESH})
+                return problem_response(problem(412, HELD), {"etag": tag})
             content = quickly(kept_answer, command.name, body) if is_cheap(command, body) else None
             if content is None:
                 content = await calculate(command.name, body)

@@ -35,14 +35,16 @@ class Bodies:
             return
         body = _Body(self, receive)
         try:
+            refusal = _refusal_of_head(scope["headers"], self.settings.body_bytes)
+            if refusal is not None and any(name == b"expect" for name, _ in scope["headers"]):
+                await refusal.answer(send)  # the client sends its body only where it is asked to
+                return
             try:
-                if _refusal_of_head(scope["headers"], self.settings.body_bytes) is None:
+                if refusal is None:
                     await self._read(body)
-                refusal = _refusal_of_head(scope["headers"], self.settings.body_bytes, bool(body.size))
+                    refusal = _refusal_of_head(scope["headers"], self.settings.body_bytes, bool(body.size))
                 if refusal is None and nests_deeper(body.whole, self.settings.nesting):
-                    refusal = Refusal(
-                        400, f"brackets nest deeper than {self.settings.nesting}, or do not match"
-                    )
+                    refusal = Refusal(400, f"brackets nest deeper than {self.settings.nesting}")
             except Refusal as error:
                 refusal = error
             if refusal is not None:
@@ -151,12 +153,13 @@ class _Body:
             pass
 
 
-def _refusal_of_head(
-    headers: list[tuple[bytes, bytes]], most: int, has_body: bool | None = None
-) -> Refusal | None:
-    """Return why a request is refused by what its head says of its body.
+def _refusal_of_head(headers: list[tuple[bytes, bytes]], most: int, has_body: bool = False) -> Refusal | None:
+    """Return why a request is refused by what its head says of its body; None where nothing is wrong.
 
-    ``has_body`` is None before it is read; a type is asked only of what has one.
+    Parameters
+    ----------
+    most : bytes of a body
+    has_body : whether there is one, as is known when it was read or has a length
     """
     kind = b""
     for name, value in headers:
@@ -165,6 +168,8 @@ def _refusal_of_head(
             return Refusal(415, "packed bodies are not read; send it as it is", accepted)
         if name == b"content-length" and not (value.isdigit() and len(value) < 16 and int(value) <= most):
             return _too_long(most)
+        if name == b"content-length" and int(value):
+            has_body = True
         if name == b"content-type":
             kind = value.partition(b";")[0].strip().lower()
     if has_body and kind != b"application/json":

@@ -8,21 +8,30 @@ from collections.abc import Callable
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from perfmodel.service.metrics import Metrics
-from perfmodel.service.refusal import Refusal, answer
+from perfmodel.service.refusal import AGAIN, CLOSE, Refusal, answer
 
 METRICS_KIND = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Health:
-    """Answer /healthz and /readyz, which need no token and say nothing but yes or no."""
+    """Answer /healthz and /readyz, which need no token and say yes or no, however many others are in flight.
 
-    def __init__(self, app: ASGIApp, unready: Callable[[], str | None]) -> None:
-        self.app, self.unready = app, unready
+    Parameters
+    ----------
+    unready : returns why no requests should come here, or None
+    crowded : returns whether requests are refused because there are too many
+    """
+
+    def __init__(self, app: ASGIApp, unready: Callable[[], str | None], crowded: Callable[[], bool]) -> None:
+        self.app, self.unready, self.crowded = app, unready, crowded
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, or pass the request on."""
+        """Answer, pass the request on, or refuse it with 503."""
         if scope["type"] != "http" or scope["path"] not in ("/healthz", "/readyz"):
-            await self.app(scope, receive, send)
+            if scope["type"] == "http" and self.crowded():
+                await Refusal(503, "too many requests at once; try again", {**AGAIN, **CLOSE}).answer(send)
+            else:
+                await self.app(scope, receive, send)
             return
         reason = self.unready() if scope["path"] == "/readyz" else None
         if scope["method"] not in ("GET", "HEAD"):

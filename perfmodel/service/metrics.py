@@ -27,6 +27,7 @@ MOST_SERIES = 2000
 HELP = {
     "perfmodel_requests_total": ("counter", "Requests answered, by route and status."),
     "perfmodel_request_seconds": ("histogram", "Time from the head of a request to the end of its answer."),
+    "perfmodel_connections_closed_total": ("counter", "Connections that were closed early, by reason."),
     "perfmodel_pool_total": ("counter", "Costly requests, by how they ended."),
     "perfmodel_pool_starts_total": ("counter", "Processes of the pool that were started."),
     "perfmodel_requests_in_flight": ("gauge", "Requests being answered."),

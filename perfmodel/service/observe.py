@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import secrets
 from collections.abc import Collection
@@ -15,7 +16,11 @@ from perfmodel.service.metrics import Metrics
 OWN_PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
 _ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 ABANDONED = 499
-"""The status, in log and counts, of a request whose client left before it was answered."""
+"""The status, in log and counts, of a request whose client left, or was cut off, before it had its answer."""
+CUT_OFF = "perfmodel.cut_off"
+"""Key of the state of a scope, set when the connection is lost before all of the answer was sent."""
+PIECE = 65_536
+"""Bytes of an answer that are sent at once, so that its client may take as long as it goes on reading."""
 
 
 class Observed:
@@ -41,6 +46,14 @@ class Observed:
                 status = message["status"]
                 headers = [(b"x-request-id", name), (b"x-content-type-options", b"nosniff")]
                 message = {**message, "headers": [*message.get("headers", ()), *headers]}
+            elif len(body := message.get("body", b"")) > PIECE:
+                last = (len(body) - 1) // PIECE * PIECE
+                for start in range(0, last, PIECE):
+                    await send({**message, "body": body[start : start + PIECE], "more_body": True})
+                    await asyncio.sleep(0)  # others come first, and so does news that the client has left
+                    if CUT_OFF in scope.get("state", ()):
+                        return
+                message = {**message, "body": body[last:]}
             await send(message)
 
         gauges = self.metrics.gauges
@@ -49,6 +62,7 @@ class Observed:
             await self.app(scope, receive, send_with_id)
         finally:
             gauges["perfmodel_requests_in_flight"] -= 1
+            status = ABANDONED if CUT_OFF in scope.get("state", ()) else status
             self._count(scope, name.decode(), status, perf_counter() - start)
 
     def _count(self, scope: Scope, name: str, status: int, seconds: float) -> None:

@@ -25,7 +25,6 @@ _SHORTEST = 3
 """Letters of the beginning of a text by which a message may call it."""
 _PHRASES = {"global_batch_size": "global batch", "world_size": "GPUs"}
 """What messages call a field besides by its name."""
-_MISSING = object()
 _COMMAND = re.compile(r"`[^`]*`")
 """Of a message, which is about no key that it names."""
 _IN_SPECS = re.compile(r"(specs(?:\.[\w.-]+)?): ")
@@ -156,12 +155,12 @@ def _walked(table: Any, location: Sequence[str | int]) -> Place:
     place: list[str | int] = []
     for part in location:
         if isinstance(table, Mapping):
-            keys = {field_of(key): key for key in table if isinstance(key, str)} | {key: key for key in table}
-            key = keys.get(part, _MISSING)
-            if key is _MISSING:
+            if part not in table:
+                part = next((key for key in table if isinstance(key, str) and field_of(key) == part), part)
+            if part not in table:
                 continue
-            table = table[key]
-            place.append(key)
+            table = table[part]
+            place.append(part)
         elif isinstance(table, list) and isinstance(part, int) and part < len(table):
             table = table[part]
             place.append(part)

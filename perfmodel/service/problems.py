@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from perfmodel.errors import LONGEST_NAME, InputError, shortened
+from perfmodel.errors import LONGEST_NAME, InputError, MissingPackage, shortened
 from perfmodel.service.echoes import without_echoes
 from perfmodel.service.places import Place, place_before, place_in, place_spoken_of, value_at, written
 
@@ -70,6 +70,9 @@ def refused(error: InputError, table: Mapping[str, Any], request: Any = None) ->
     """
     if isinstance(error, Refused):
         return error
+    if any(isinstance(each, MissingPackage) for each in _causes(error)):
+        words = str(error).partition(": pip install")[0]
+        return Refused(f"not installed where this service runs: {words}", status=501)
     message = _in_python(" ".join(str(error).split()))
     mistakes = [
         each._replace(message=without_echoes(each.message, table, _in_python))
@@ -98,22 +101,28 @@ def _in_python(message: str) -> str:
     return _OPTION.sub(lambda name: _FIELDS.get(name[1], name[1].replace("-", "_")), message)
 
 
+def _causes(error: InputError) -> Iterator[InputError]:
+    """Yield an error, and those that it was raised for, from the outermost to the innermost."""
+    cause: BaseException | None = error
+    while isinstance(cause, InputError):
+        yield cause
+        cause = cause.__context__ or cause.__cause__
+
+
 def _details(error: InputError, message: str, table: Mapping[str, Any], request: Any) -> Iterator[Mistake]:
     from pydantic import ValidationError
 
-    cause: BaseException | None = error
-    words = message
-    while isinstance(cause, InputError):  # the innermost says what, those around it of which file or job
-        words = _in_python(" ".join(str(cause).split()))
-        cause = cause.__context__ or cause.__cause__
+    *_, innermost = _causes(error)  # which says what, those around it of which file or job
+    words = _in_python(" ".join(str(innermost).split()))
+    cause = innermost.__context__ or innermost.__cause__
     if isinstance(cause, ValidationError):
         from perfmodel.specs.mistakes import mistakes
 
-        several = mistakes(cause)
+        several = mistakes(cause)[:MOST_MISTAKES]
         base = place_before(table, message)
         places = [place_in(table, each, base) for each in several]
         if all(place is not None for place in places):
-            for place, each in zip(places[:MOST_MISTAKES], several, strict=False):
+            for place, each in zip(places, several, strict=True):
                 yield _mistake(
                     table, _beginning(place or (), each.value, each.message), _nearest(each, words)
                 )

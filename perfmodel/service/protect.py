@@ -10,6 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from perfmodel.service.bearer import Bearer
 from perfmodel.service.bodies import Bodies
+from perfmodel.service.connections import Connections, Heads
 from perfmodel.service.health import Counted, Health
 from perfmodel.service.metrics import Metrics
 from perfmodel.service.observe import Observed
@@ -32,6 +33,7 @@ class Protected:
     ) -> None:
         self.settings, self.pool = settings, pool
         self.metrics = metrics or Metrics()
+        self.connections = Connections(self.metrics)
         self.draining = False
         self._saving: asyncio.Task[None] | None = None
         if pool is not None:
@@ -46,9 +48,9 @@ class Protected:
                 allow_headers=("authorization", "content-type", "if-none-match", "x-request-id"),
                 expose_headers=("etag", "x-request-id", "retry-after"),
             )
-        layer = OwnOrigin(Health(layer, self.unready), settings)
+        layer = OwnOrigin(Health(layer, self.unready, self.crowded), settings)
         paths = frozenset(route.path for route in getattr(app, "routes", ()))
-        self.app = Observed(layer, self.metrics, settings.access_log, paths)
+        self.app = Observed(Heads(layer), self.metrics, settings.access_log, paths)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or start and end with the server."""
@@ -64,6 +66,10 @@ class Protected:
         if self.draining:
             return "ending"
         return None if self.pool is None or self.pool.ready else "no process of the pool is ready"
+
+    def crowded(self) -> bool:
+        """Return whether more requests are in flight than the settings allow connections."""
+        return self.metrics.gauges["perfmodel_requests_in_flight"] > self.settings.connections
 
     async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Run the application's own start and end between those of what stands around it."""

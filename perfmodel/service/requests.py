@@ -165,7 +165,8 @@ class PredictRequest(ScenarioRequest):
     time_to_target : Also the time to a published accuracy.
     recipe : How training to it goes.
         [default: what goes with the framework; without one stock, for BERT mlperf]
-    tokens : Of the recipe tokens.  [default: as published, or 20 for each parameter]
+    tokens : Of the recipe tokens, and of the run whose costs to tell, where conditions name no other length.
+        [default: of a recipe as published, or 20 for each parameter]
     time_to_loss : Also error against time of every way to update, down to this loss; the bound starts at 2.
     fields : Keys of the answer to send, e.g. ["iteration_time", "interval"]; what explains is then not worked
         out.  [default: all]

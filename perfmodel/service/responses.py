@@ -51,6 +51,10 @@ STATUSES = {
         "pages of https://example.org may not ask this service; --cors-origin lets them",
     ),
     408: ("The request was sent too slowly.", "the body took longer than 10 s"),
+    412: (
+        "The answer is the one whose ETag was sent as If-None-Match.",
+        "the answer is the one whose ETag was sent as If-None-Match",
+    ),
     413: ("The body is larger than the service takes.", "the body is longer than 4,000,000 bytes"),
     415: (
         "The body is of another type than application/json.",
@@ -68,7 +72,12 @@ STATUSES = {
         "Too many requests wait for the pool; Retry-After says when to ask again.",
         "16 requests wait already; try again",
     ),
+    431: ("The head of the request is too long.", "the head is longer than 32,768 bytes"),
     500: ("The service failed.", "the service failed to answer; the request may be fine"),
+    501: (
+        "The service lacks an optional package.",
+        "not installed where this service runs: an Arrow stream needs pyarrow",
+    ),
     503: (
         "The service is full, starting or ending; Retry-After says when to ask again.",
         "too many bodies at once; try again",
@@ -79,7 +88,6 @@ STATUSES = {
     ),
 }
 """Of each status: when it is answered, and the detail of an example."""
-NOT_MODIFIED = "The answer is the one whose ETag was sent as If-None-Match."
 AGAIN = (429, 503)
 """Statuses whose answer says when to ask again."""
 

@@ -18,7 +18,7 @@ import perfmodel
 from perfmodel.service.batches import BATCHES, batch_schemas
 from perfmodel.service.commands import COMMANDS, Command
 from perfmodel.service.example_answers import example_answers
-from perfmodel.service.responses import NOT_MODIFIED, PROBLEM, STATUSES, problem_response, problem_responses
+from perfmodel.service.responses import PROBLEM, STATUSES, problem_response, problem_responses
 from perfmodel.service.streams import ARROW, STREAMED
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.instance import InstanceFile
@@ -149,14 +149,13 @@ def _operation(command: Command, components: dict[str, Any]) -> dict[str, Any]:
     described = _described(command, components)
     headers = {
         "ETag": {
-            "description": "Of version, command and body; a stream has none.",
+            "description": "Of the service's code and data, command and body; a stream has none.",
             "schema": {"type": "string"},
         },
         "Cache-Control": {"description": "How long the answer may be kept.", "schema": {"type": "string"}},
     }
     responses: dict[str, Any] = {
         "200": {"description": "The answer.", "headers": headers, "content": described.content},
-        "304": {"description": NOT_MODIFIED},
     }
     examples = {words: {"value": body} for words, body in described.examples.items()}
     return {

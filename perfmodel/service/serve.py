@@ -17,6 +17,7 @@ from perfmodel.service.server import allow_files, bound, run
 from perfmodel.service.settings import Settings
 from perfmodel.service.siblings import siblings
 from perfmodel.service.spread import Spread
+from perfmodel.service.tags import package_digest
 
 
 def protected(settings: Settings, counts: Path | None = None) -> Protected:
@@ -28,6 +29,7 @@ def protected(settings: Settings, counts: Path | None = None) -> Protected:
 
 def _warm() -> None:
     """Answer what is cheap once, so that no request waits for imports and files that all need."""
+    package_digest()
     for command in COMMANDS.values():
         if command.cost == "cheap":
             for body in command.examples.values():

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ipaddress
 import json
 import math
+import os
+import stat
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -44,7 +46,7 @@ class Settings:
     workers: int = setting(1, "Processes that answer, each with a pool of its own.", most=256)
     token_file: str | None = setting(
         None,
-        "File of bearer tokens, one a line; requests must then carry one.",
+        "File of bearer tokens, one a line, that others cannot read; requests must then carry one.",
         "401, except for /healthz and /readyz",
     )
     without_token: bool = setting(False, "Answer other machines without tokens.")
@@ -76,7 +78,12 @@ class Settings:
     queue: int = setting(
         16, "Requests that may wait for the pool.", "429 with Retry-After", least=0, most=100_000
     )
-    connections: int = setting(1000, "Connections open at once, to each worker.", "503, and closed", most=1e6)
+    connections: int = setting(
+        1000,
+        "Connections open at once, to each worker; of one more, that which has been idle longest is closed.",
+        "503 where none is idle",
+        most=1e6,
+    )
     head_seconds: float = setting(
         10.0, "Time to send a request's head, or anything at all.", "closed", "s", least=0.01, most=3600
     )
@@ -123,15 +130,17 @@ class Settings:
 
         Raises
         ------
-        InputError : the file cannot be read, holds none, or one that could be guessed
+        InputError : the file cannot be read, or by anybody, is no regular one or too long, holds none, or one
+            that could be guessed
         """
         if self.token_file is None:
             return ()
         try:
-            with Path(self.token_file).open("rb") as file:
-                text = file.read(LARGEST_FILE)
+            text = _read_secret(Path(self.token_file))
         except OSError as error:
             raise InputError(f"--token-file {self.token_file}: {error.strerror}") from None
+        except InputError as error:
+            raise InputError(f"--token-file {self.token_file}: {error}") from None
         lines = (line.strip() for line in text.splitlines())
         tokens = tuple(line for line in lines if line and not line.startswith(b"#"))
         if not tokens:
@@ -171,6 +180,24 @@ def variable_of(name: str) -> str:
     'PERFMODEL_SERVE_BODY_BYTES'
     """
     return f"{PREFIX}{name.upper()}"
+
+
+def _read_secret(path: Path) -> bytes:
+    """Return what a file holds that others may not read.
+
+    Raises
+    ------
+    InputError : others may read or change it; it is no regular file, or too long
+    OSError : it cannot be read
+    """
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise InputError("no regular file")
+    if os.name == "posix" and status.st_mode & stat.S_IRWXO:
+        raise InputError(f"anybody may read or change it; chmod o-rwx {path}")
+    if status.st_size > LARGEST_FILE:
+        raise InputError(f"longer than {LARGEST_FILE:,} bytes")
+    return path.read_bytes()
 
 
 def _loopback(host: str) -> bool:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from functools import cache
 from hashlib import sha256
 
-import perfmodel
+from perfmodel.sweeps.manifest import package_sha256
+
+
+@cache
+def package_digest() -> str:
+    """Return the SHA-256 of code and data as they were at the first call: when the service started."""
+    return package_sha256("validation")
 
 
 def entity_tag(name: str, body: bytes) -> str:
-    """Return the tag of an answer, which hangs on nothing but the version, the command and the body."""
-    whole = sha256(f"{perfmodel.__version__} {name} ".encode())
+    """Return the tag of an answer, which depends on code, data, command and body alone."""
+    whole = sha256(f"{package_digest()} {name} ".encode())
     whole.update(body)
     return f'"{whole.hexdigest()[:32]}"'
 

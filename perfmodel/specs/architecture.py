@@ -67,6 +67,8 @@ class Architecture(NamedTuple):
     """Earlier positions that a layer attends to; 0 for all."""
     full_frequency: int = 0
     """Of so many layers in a row the last attends to all positions in spite of ``window``; 0 for none."""
+    chunked: bool = False
+    """``window`` is the length of chunks that a sequence is cut into (Llama 4), not a window that moves."""
     predicted_fraction: float = 1.0
     """Share of the positions for which logits are made: those guessed (BERT), the class token (ViT)."""
 

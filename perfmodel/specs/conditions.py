@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 LARGEST = 1e12
 LARGEST_BANDWIDTH = 1e15
+MOST_TOKENS = 1e18
 
 _Above = Annotated[float, Within(gt=0, le=LARGEST)]
 _From = Annotated[float, Within(ge=0, le=LARGEST)]
@@ -28,6 +29,7 @@ class Conditions(NamedTuple):
     ----------
     epochs : [1] Passes over the data set, of the run whose cost to tell.
     samples : [count of samples] Of that run in all, instead of epochs, e.g. 5e6.
+    tokens : [count of tokens] Of that run in all, instead of either, e.g. 15T.
     price : [USD/h] Of one node, USD per hour.  [default: on demand, if known]
     purchase_price : [USD] Of one node, instead of a rent, e.g. $300,000.
     server_price : [USD/h] Of one parameter server's machine, USD per hour.
@@ -47,6 +49,10 @@ class Conditions(NamedTuple):
 
     epochs: _Above | None = None
     samples: Annotated[_Above | None, OptionInfo(label="Samples of the run", unit="count of samples")] = None
+    tokens: Annotated[
+        Annotated[float, Within(gt=0, le=MOST_TOKENS)] | None,
+        OptionInfo(label="Tokens of the run", unit="count of tokens"),
+    ] = None
     price: Annotated[_Above | None, OptionInfo(label="Price of a machine")] = None
     purchase_price: Annotated[_Above | None, OptionInfo(label="Purchase of a machine", unit="USD")] = None
     server_price: Annotated[_Above | None, OptionInfo(label="Price of a parameter server's machine")] = None

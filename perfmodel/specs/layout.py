@@ -170,8 +170,11 @@ def check(layout: Layout, model: Architecture, sequence_length: int) -> None:
         if not model.experts:
             raise InputError("--expert-parallel: the network has no experts")
         _divides("--expert-parallel", layout.expert_parallel, "experts", model.experts)
-        ranks = layout.replicas * tensor
-        _divides("--expert-parallel", layout.expert_parallel, "ranks of all replicas", ranks)
+        if layout.replicas % layout.expert_parallel:  # tensor-parallel ranks share each expert's products
+            raise InputError(
+                f"--expert-parallel {layout.expert_parallel} does not divide data x context parallelism, "
+                f"{layout.replicas}: experts are dealt out over those ranks, not over tensor-parallel ones"
+            )
 
 
 def check_adapters(rank: int | None, model: Architecture) -> None:

@@ -105,12 +105,12 @@ def mistakes(error: ValidationError) -> list[Mistaken]:
 def _telling(error: ValidationError) -> list[ErrorDetails]:
     """Return errors, without those that say of a table or list only that another type was meant."""
     errors = error.errors(include_url=False)
-    places = [_place(each) for each in errors]
-    short = [place for each, place in zip(errors, places, strict=True) if each["type"] == "too_short"]
+    places = [tuple(_place(each)) for each in errors]
+    short = {place for each, place in zip(errors, places, strict=True) if each["type"] == "too_short"}
+    outer = {place[:length] for place in set(places) for length in range(len(place))}
 
-    def beside_the_point(each: ErrorDetails, place: list[str]) -> bool:
-        inside = any(len(other) > len(place) and other[: len(place)] == place for other in places)
-        return inside or (each["type"] != "too_short" and place in short)
+    def beside_the_point(each: ErrorDetails, place: tuple[str, ...]) -> bool:
+        return place in outer or (each["type"] != "too_short" and place in short)
 
     return [
         each

@@ -50,7 +50,7 @@ def nearest(asked: Asked, world_size: int, model: Architecture, sequence_length:
                 so_far = far + farther + more
                 if so_far >= least:
                     break
-                able = math.gcd(model.experts or 1, rest * tensor)
+                able = math.gcd(model.experts or 1, rest)
                 expert, by_experts = _nearest(asked.expert_parallel, able)[0]
                 degrees = asked._replace(
                     tensor_parallel=tensor,

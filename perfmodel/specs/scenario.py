@@ -140,7 +140,7 @@ class Scenario(Described):
     pipeline_parallel : [1] Stages that a transformer's layers are dealt out to.
     virtual_stages : [1] Chunks of layers on each stage, interleaved.
     context_parallel : [1] Accelerators that share the positions of a sequence.
-    expert_parallel : [1] Accelerators that experts are dealt out to; they divide the replicas.
+    expert_parallel : [1] Accelerators that experts are dealt out to; they divide data x context.
     sharding : What replicas share instead of copying: optimizer states (zero1), gradients (zero2), weights
         (zero3).  [default: none, or the stack's own]
     recompute : What the backward pass computes again instead of keeping it.  [default: none]

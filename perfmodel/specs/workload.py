@@ -136,11 +136,18 @@ class Workload:
     """Whether half of what it is trained on may be padding, which software can leave out."""
     architecture: Architecture | None = None
     """Widths and counts of a transformer; None of another network, and where only its layers are known."""
+    without: str = ""
+    """Parts of the published network that are left out, with their parameters; empty where none are."""
 
     shares_tables: bool = False
     """Whether it is usually trained with its embedding tables shared out over the accelerators."""
     tables: Tables | None = None
     """Those that are shared out, whose layers then hold no tensors; None where every copy has all."""
+
+    @property
+    def notes(self) -> list[str]:
+        """What to say wherever it is predicted."""
+        return [f"{self.id} is predicted without {self.without}"] if self.without else []
 
     @property
     def tokens(self) -> int | None:

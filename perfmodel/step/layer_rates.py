@@ -40,6 +40,8 @@ USUAL_COMPUTE_UNITS = 60
 REFERENCE_PER_WATT = 125e12 / 300
 """Matrix FLOP/s a watt of the V100, which the effect of power is measured from."""
 REFERENCE_YEAR = 2020
+VECTOR_FP32 = 0
+"""Index in ``UNITS``: no matrix units, fp32."""
 _MATRIX_16, _MATRIX_TF32 = UNITS.index("matrix-16"), UNITS.index("matrix-tf32")
 _DEPTHWISE = CLASSES.index("depthwise")
 _PRODUCT_TRAFFIC = KINDS.index("product")
@@ -48,7 +50,7 @@ _PRODUCT_TRAFFIC = KINDS.index("product")
 def unit(setting: Setting) -> int:
     """Index in ``UNITS`` of the arithmetic that serves the setting's products."""
     if setting.peak_format in ("fp32", "fp16-vector"):
-        return 0 if setting.precision == "fp32" else 1
+        return VECTOR_FP32 if setting.precision == "fp32" else 1
     return _MATRIX_TF32 if setting.precision == "tf32" else _MATRIX_16
 
 
@@ -147,7 +149,7 @@ def service(table: LayerTable, by: Arithmetic) -> Service:
     on_matrix_units = units >= _MATRIX_16
     penalty: Array = table.is_product.astype(np.float64)
     if by.winograd != "full":
-        slow = table.winograd & (units == 0)
+        slow = table.winograd & (units == VECTOR_FP32)
         if by.winograd == "forward":
             # the gradient of the weights and that of the input are halves of the backward pass
             penalty = np.where(slow & table.backward, penalty * (1 + NO_WINOGRAD) / 2, penalty)

@@ -13,7 +13,7 @@ import numpy as np
 
 from perfmodel.calibration import Calibration
 from perfmodel.equations import iteration as equations
-from perfmodel.equations.compute import flops_utilization
+from perfmodel.equations.compute import flops_utilization, slowdown_to_peak, time_at_peak
 from perfmodel.equations.iteration import accumulated_time, anchored_time, fed_time, rest_of_iteration
 from perfmodel.equations.overlap import contended_time
 from perfmodel.equations.scaling import (
@@ -29,6 +29,7 @@ from perfmodel.step.computation import Computation, along_layers, computation
 from perfmodel.step.fabric import Fabric, fabric
 from perfmodel.step.memory import memory_of
 from perfmodel.step.messages import MERGED
+from perfmodel.step.model_flops import counted_flops
 
 WAYS = (MERGED, "none", "wfbp", "bucketed", "fused", "priority")
 """Ways to overlap that ``optimal`` chooses from."""
@@ -43,10 +44,18 @@ def computation_of(
     """
     work = computation(setting, micro, constants, steps, forward_layers)
     if setting.profile is None:
-        return work
+        # learned efficiencies may be too good for hardware unlike all that was measured
+        slowdown = slowdown_to_peak(work.alone(steps), peak_time(setting, micro, steps))
+        return work if np.all(slowdown == 1) else scaled(work, slowdown)
     from perfmodel.step.profiled import profiled
 
     return profiled(work, setting.profile, steps, setting.scenario.input == "synthetic")
+
+
+def peak_time(setting: Setting, micro: Any, steps: Any) -> Any:
+    """Return the time of ``steps`` batches of ``micro`` samples at the peak of one accelerator [s]."""
+    samples = accumulated_time(steps, micro[..., 0] if np.ndim(micro) else micro)
+    return time_at_peak(counted_flops(setting).computed * samples, setting.peak_flops)
 
 
 def fabric_of(setting: Setting, constants: Calibration) -> Fabric:
@@ -217,7 +226,7 @@ def figures(
         speedup = strong_speedup(baseline_time, iteration_time)
         efficiency = strong_scaling_efficiency(copies, baseline_time, iteration_time)
     rate = samples / iteration_time
-    flops = workload.training_flops * samples
+    flops = counted_flops(setting)
     return {
         "samples_per_second": rate,
         "tokens_per_second": rate * workload.sequence_length if workload.sequence_length else None,
@@ -225,5 +234,6 @@ def figures(
         "scaling_efficiency": efficiency,
         "communication_overhead": exposed / (iteration_time - exposed),
         "epoch_time": workload.dataset_samples / rate if workload.dataset_samples else None,
-        "mfu": flops_utilization(flops, iteration_time, n, setting.peak_flops),
+        "mfu": flops_utilization(flops.computed * samples, iteration_time, n, setting.peak_flops),
+        "mfu_nominal": flops_utilization(flops.nominal * samples, iteration_time, n, setting.peak_flops),
     }

@@ -10,6 +10,7 @@ from perfmodel.named import BY_ID, meaning_of
 from perfmodel.specs.options import Axis, declared
 from perfmodel.specs.scenario import Scenario, by_field, field_of
 from perfmodel.specs.store import Catalogue
+from perfmodel.workloads import workload
 
 
 def _across(*axes: Axis) -> tuple[str, ...]:
@@ -63,7 +64,7 @@ def axes(options: Mapping[str, Any], catalogue: Catalogue) -> tuple[Axes, tuple[
         raise InputError("local_batch_size and global_batch_size: give one, the other follows")
     notes = _by_id(result, catalogue)
     _check_names(result)
-    return result, notes
+    return result, (*notes, *(note for name in result["workload"] for note in workload(name, None).notes))
 
 
 def is_number(name: str) -> bool:

@@ -47,6 +47,7 @@ ANSWERS = (
     "communication_overhead",
     "epoch_time",
     "mfu",
+    "mfu_nominal",
     "memory_bytes",
     "memory_capacity",
     "fits",

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import pickle
 import secrets
 import threading
 import zlib
 from collections import Counter, deque
 from collections.abc import Generator, Iterable, Iterator
+from concurrent import futures
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,6 +28,8 @@ LEAST_AHEAD: Final = 16
 MOST_ENDINGS: Final = 5
 """Times that the scheduler may give a part up, as those do whose workers end while they have it."""
 
+_LOST: Final = (asyncio.CancelledError, futures.CancelledError)
+"""What a client raises, besides an OSError, whose connection to the scheduler is lost."""
 _known = threading.local()
 """Of a worker's thread: the writer it unpacked last, and of what."""
 
@@ -67,18 +73,33 @@ def on_cluster(
         ) from None
     try:
         yield from _answers(client, writer, deque(numbers), address)
+    except (*_LOST, OSError) as error:
+        raise InputError(
+            f"--dask {address}: the scheduler is lost ({type(error).__name__}); the same command goes on "
+            "where this one stopped"
+        ) from None
     finally:
-        client.close()
+        with _unlogged():
+            client.close()
+
+
+@contextmanager
+def _unlogged() -> Iterator[None]:
+    """Keep a client whose scheduler is lost from logging the traceback of that, which is said in words."""
+    logger = logging.getLogger("distributed.client")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 def _answers(
     client: Any, writer: PartWriter, todo: deque[int], address: str
 ) -> Iterator[tuple[int, PartSummary]]:
-    from asyncio import CancelledError
-
     import distributed
     from distributed import KilledWorker
-    from distributed.comm.core import CommClosedError
 
     try:
         client.wait_for_workers(1, timeout=PATIENCE)
@@ -120,11 +141,6 @@ def _answers(
                 _check(writer, summary)
                 yield number, summary
             hand_out()
-    except (CommClosedError, CancelledError, TimeoutError) as error:
-        raise InputError(
-            f"--dask {address}: the scheduler is lost ({type(error).__name__}); the same command goes on "
-            "where this one stopped"
-        ) from None
     finally:
         client.cancel(list(running), force=True)
 
@@ -144,10 +160,13 @@ def _check(writer: PartWriter, summary: PartSummary) -> None:
 
 def _write(packed: bytes, sweep: str, number: int) -> PartSummary:
     """Write a part on a worker."""
-    if getattr(_known, "packed", None) != packed:
-        _known.writer = _unpacked(packed, sweep)
-        _known.packed = packed
-    return write_part(_known.writer, number)
+    try:
+        if getattr(_known, "packed", None) != packed:
+            _known.writer = _unpacked(packed, sweep)
+            _known.packed = packed
+        return write_part(_known.writer, number)
+    except OSError as error:  # which for the client would be one of the connection
+        raise InputError(f"part {number}: {error}") from None
 
 
 def _unpacked(packed: bytes, sweep: str) -> PartWriter:

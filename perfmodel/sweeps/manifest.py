@@ -136,9 +136,14 @@ def description(parts: Parts) -> dict[str, Any]:
     return table | {"sha256": hashlib.sha256(json.dumps(table).encode()).hexdigest()}
 
 
-def package_sha256() -> str:
-    """Return the SHA-256 of the code and of the data that come with it."""
-    return _files_sha256([_PACKAGE, data_folder("hardware_specs")])
+def package_sha256(*more: str) -> str:
+    """Return the SHA-256 of the code and of the hardware that comes with it.
+
+    Parameters
+    ----------
+    more : names of further folders of data
+    """
+    return _files_sha256([_PACKAGE, *map(data_folder, ("hardware_specs", *more))])
 
 
 def _files_sha256(folders: Iterable[Path]) -> str:

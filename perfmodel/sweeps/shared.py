@@ -29,7 +29,7 @@ from perfmodel.sweeps.axes import COMPUTATION, LAYOUT, PLACE, PLAN, WAY, Axes
 from perfmodel.sweeps.layout_rows import Codes, LayoutRows, kinds_of_layouts, numbers_of, picked
 from perfmodel.transformers.anchor import weight_between
 from perfmodel.transformers.evaluate import case_of_setting, fabric_of_setting, network_of, one_replica
-from perfmodel.transformers.figures import ends, mfu_of, spread_of
+from perfmodel.transformers.figures import ends, spread_of
 from perfmodel.transformers.job import Job
 from perfmodel.transformers.job import rows as chosen
 from perfmodel.transformers.many import distinct, job_of_many, step_of_many
@@ -112,7 +112,7 @@ def _layouts(at: dict[str, Any], setting: Setting) -> tuple[Layout, Any]:
     if setting.scenario.strategy == "fsdp":
         able = able & ((at["sharding"] < 0) | (at["sharding"] == ZERO_3))
     if model.experts:
-        able = able & (model.experts % expert == 0) & (data * context * tensor % expert == 0)
+        able = able & (model.experts % expert == 0) & (data * context % expert == 0)
     else:
         able = able & (expert == 1)
     base = setting.layout
@@ -301,7 +301,7 @@ def answers(
     constants, runs : as for ``predict``, and the measured runs of an anchor
     of_size : what of a ``Setting`` differs among the layouts with their accelerators
     """
-    model, length = network_of(setting.workload)
+    model, _ = network_of(setting.workload)
     block = _with_arrays(setting, layout)._replace(**of_size or {})
     job = _job(setting, layout)
     step = step_of_many(job, fitted().parameters)
@@ -316,7 +316,9 @@ def answers(
     report: dict[str, Any] = {"iteration_time": time, **terms}
     report |= figures(block, time, baseline, traffic, layout.data_parallel)
     report |= cut_ends(
-        ends(time, spread_of(model, start and start.weight)), time, least_computation_time(block)
+        ends(time, spread_of(model, setting.accelerator.id, start and start.weight)),
+        time,
+        least_computation_time(block),
     )
     fast = [bulk_bandwidth(link, constants) for link in (setting.inter_link, setting.intra_link)]
     over = np.where(block.domains > 1, *fast)
@@ -324,7 +326,6 @@ def answers(
         "startup_time": partial(startup_time, block, constants, layout.data_parallel, over),
         "epoch_start_time": partial(epoch_starts, block, constants),
         "nodes": block.nodes,
-        "mfu": mfu_of(model, layout, length, bool(job.stack.adapts), time, setting.peak_flops),
         "local_batch_size": layout.micro_batch_size,
         "global_batch_size": layout.global_batch_size,
         "accumulation_steps": layout.accumulation_steps,

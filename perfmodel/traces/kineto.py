@@ -225,7 +225,9 @@ def _passes(
 ) -> tuple[tuple[str, Array], ...]:
     """Return kernels by the pass that launched them; empty if launches were not traced."""
     if device.predicted:
-        return tuple((name, intervals(device.predicted.get(name, ()))) for name in PASSES)
+        return tuple(
+            (name, intervals(device.predicted.get(name, ()))) for name in PASSES if name in device.predicted
+        )
     if not launches or not len(backwards):
         return ()
     spans = np.array(device.compute).reshape(-1, 2)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from perfmodel.errors import InputError
 from perfmodel.prediction.result import Prediction
 from perfmodel.step.terms import ANY_TERM, TRAFFIC, of_kind, sent
+from perfmodel.units import without_rounding
 from perfmodel.writing import write_whole
 
 if TYPE_CHECKING:
@@ -131,15 +132,17 @@ def _named(rank: int, name: str) -> list[dict[str, Any]]:
 
 
 class _Clock:
-    """Events of one rank, one after another."""
+    """Events of one rank, one after another; kernels of no more than rounding leaves of a step are none."""
 
-    def __init__(self, rank: int) -> None:
-        self.rank, self.now = rank, 0.0
+    def __init__(self, rank: int, step: float) -> None:
+        self.rank, self.now, self._least = rank, 0.0, LEAST_LEFT * step
         self.events: list[dict[str, Any]] = []
 
     def add(
         self, name: str, category: str, start: float, duration: float, thread: int, part: str | None = None
     ) -> None:
+        if category == "kernel" and duration <= self._least:
+            return
         arguments: dict[str, Any] = {"device": self.rank, "stream": thread} if category == "kernel" else {}
         if part is not None:
             arguments[PASS] = part
@@ -168,7 +171,7 @@ class _Clock:
 
 def _rank(prediction: Prediction, rank: int, schedule: Schedule | None = None) -> list[dict[str, Any]]:
     terms = prediction.terms
-    clock = _Clock(rank)
+    clock = _Clock(rank, prediction.iteration_time)
     if terms.get("input_time"):
         clock.add(
             "enumerate(DataLoader)#perfmodel.__next__",
@@ -251,23 +254,28 @@ def _others(clock: _Clock, terms: dict[str, float], place: str) -> None:
 
 
 def _communicate(clock: _Clock, prediction: Prediction) -> None:
-    """Hidden messages end with the backward pass, on top of kernels; what is exposed follows."""
-    exposed = prediction.terms["exposed_communication_time"]
+    """Hidden messages end with the backward pass, on top of kernels; what is exposed follows.
+
+    Where nothing lies between, they are one message: readers of traces count them.
+    """
+    exposed = without_rounding(prediction.terms["exposed_communication_time"], prediction.iteration_time)
     hidden = max(0.0, prediction.communication_time - sent(prediction.terms))
     kernels = [event for event in clock.events if PASS in event["args"]]
-    left = hidden
+    spans, left = [(clock.now, clock.now + exposed)], hidden
     for event in reversed(kernels):
         part = min(left, event["dur"] * MICROSECOND)
         if part <= 0:
             break
         end = (event["ts"] + event["dur"]) * MICROSECOND
-        _draw(clock, prediction, end - part, part)
+        if abs(spans[-1][0] - end) <= LEAST_LEFT * prediction.iteration_time:
+            end = spans.pop()[1]
+        spans.append(((event["ts"] + event["dur"]) * MICROSECOND - part, end))
         left -= part
+    for start, end in spans:
+        _draw(clock, prediction, start, end - start)
     if left > LEAST_LEFT * hidden:
         clock.add(HIDDEN, "user_annotation", 0.0, left, HOST_THREAD)
-    if exposed:
-        _draw(clock, prediction, clock.now, exposed)
-        clock.now += exposed
+    clock.now += exposed
 
 
 def _draw(clock: _Clock, prediction: Prediction, start: float, time: float) -> None:

@@ -95,7 +95,7 @@ def _machine(setting: Setting) -> tuple[object, ...]:
     return *_chip(setting), setting.node.id, *links, *size, setting.software
 
 
-def anchored_spread(kind: str, weight: Any) -> Any:
+def anchored_spread(kind: str, accelerator: str, weight: Any) -> Any:
     """Return the standard deviation of ln(measured / predicted) of an anchored prediction.
 
     From that of runs predicted from the nearest other one it grows, as the weight falls to nothing, to that
@@ -104,8 +104,9 @@ def anchored_spread(kind: str, weight: Any) -> Any:
     Parameters
     ----------
     kind : of the network, a key of the learned spreads
+    accelerator : of the job
     weight : of the anchor
     """
     fit = fitted()
-    alone, near = fit.spreads[kind], min(fit.anchored_spreads[kind], fit.spreads[kind])
+    alone, near = fit.spread(kind, accelerator), min(fit.anchored_spreads[kind], fit.spreads[kind])
     return alone + ops.minimum(weight / fit.anchor_weights[SAME], 1.0) * (near - alone)

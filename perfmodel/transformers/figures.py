@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from perfmodel import ops
-from perfmodel.equations.low_rank import frozen_flops_per_token
-from perfmodel.equations.transformer import (
-    hardware_flops_per_token,
-    model_flops_per_token,
-    model_flops_utilization,
-)
+from perfmodel.equations.transformer import hardware_flops_per_token, model_flops_utilization
 from perfmodel.specs.architecture import Architecture
 from perfmodel.specs.layout import FULL, SELECTIVE, Layout
 from perfmodel.step.profiled import NORMAL_80, NORMAL_95
-from perfmodel.transformers.anchor import anchored_spread
+from perfmodel.transformers.anchor import SAME, anchored_spread
+from perfmodel.transformers.architecture import Dimensions
+from perfmodel.transformers.flops import COMPUTED, Count, score_flops, step_flops
 from perfmodel.transformers.job import Case
 from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.software import Software
@@ -26,49 +22,35 @@ class Figures(NamedTuple):
     """Figures of one step."""
 
     model_flops: float
-    """Of a step, recomputation left out, all scores counted [FLOP]."""
-    mfu: float
-    hfu: float
-    """The same with what is computed again."""
+    """Of a step, as they are computed, recomputation left out [FLOP]."""
+    again: float
+    """What runs, over that: hfu over mfu."""
     bubble_fraction: float
     """Share of the step in which stages wait for each other."""
 
 
-@lru_cache(maxsize=256)
-def _active_parameters(model: Architecture) -> int:
-    return model.active_parameters
-
-
-def step_flops(model: Architecture, samples: Any, length: int, adapts: bool = False) -> Any:
-    """Return the model's FLOP of a step of so many samples, a number or an array.
-
-    Parameters
-    ----------
-    model, samples, length : what is trained, on how many sequences of how many tokens
-    adapts : whether adapters of low rank are trained, and weights get no gradient
-    """
-    parameters = _active_parameters(model)
-    each = model_flops_per_token(parameters, model.layers, model.heads, model.head_size, length)
-    return (frozen_flops_per_token(each, parameters) if adapts else each) * samples * length
-
-
 def mfu_of(
-    model: Architecture, layout: Layout, length: int, adapts: bool, time: Any, peak_flops: float
+    model: Architecture,
+    layout: Layout,
+    length: int,
+    adapts: bool,
+    time: Any,
+    peak_flops: float,
+    count: Count = COMPUTED,
 ) -> Any:
     """Return the utilisation by the model's FLOP of steps that take ``time`` [s], a number or an array."""
     samples = layout.global_batch_size
-    each = step_flops(model, 1, length, adapts) / length
+    each = step_flops(model, 1, length, adapts, count) / length
     return model_flops_utilization(each, samples * length / time, layout.world_size, peak_flops)
 
 
-def figures_of(model: Architecture, case: Case, step: Step, time: float, peak_flops: float) -> Figures:
-    """Return the figures of a step that takes ``time`` on accelerators of ``peak_flops`` each."""
-    layout, length, adapts = case.layout, case.sequence_length, bool(case.stack.adapts)
+def figures_of(model: Architecture, case: Case, step: Step, time: float) -> Figures:
+    """Return the figures of a step that takes ``time``."""
+    layout, length = case.layout, case.sequence_length
     samples = float(layout.global_batch_size)
-    flops = step_flops(model, samples, length, adapts)
-    mfu = float(mfu_of(model, layout, length, adapts, time, peak_flops))
+    flops = step_flops(model, samples, length, bool(case.stack.adapts))
     again = again_over_model(model, layout, case.stack, length, samples)
-    return Figures(float(flops), mfu, mfu * again, float((step.bubble + step.unequal_stages) / time))
+    return Figures(float(flops), again, float((step.bubble + step.unequal_stages) / time))
 
 
 def again_over_model(
@@ -83,7 +65,7 @@ def again_over_model(
     """
     flops, of_all = (step_flops(model, samples, length, frozen) for frozen in (bool(software.adapts), False))
     again = computed_again(model, layout, software, length)
-    return float((flops + hardware_flops_per_token(of_all, again) - of_all) / flops)
+    return float(1 + (hardware_flops_per_token(of_all, again) - of_all) / flops)
 
 
 def computed_again(model: Architecture, layout: Layout, software: Software, length: int) -> float:
@@ -96,20 +78,35 @@ def computed_again(model: Architecture, layout: Layout, software: Software, leng
         return float(fitted().parameters["selective"])
     if software.flash:
         return 0.0
-    scores = model_flops_per_token(0, model.layers, model.heads, model.head_size, length)
-    return float(scores * length / step_flops(model, 1, length))
+    return float(score_flops(model, length) / step_flops(model, 1, length))
 
 
-def spread_of(model: Architecture, anchor_weight: Any = None) -> Any:
+def spread_of(model: Architecture | Dimensions, accelerator: str, anchor_weight: Any = None) -> Any:
     """Return the standard deviation of ln(measured / predicted) on unseen sources.
 
     Parameters
     ----------
-    model : what is trained
+    model, accelerator : what is trained, and on what
     anchor_weight : of the measured run that the prediction starts from; None without one
     """
     kind = "experts" if model.experts else "dense, stated layout"
-    return fitted().spreads[kind] if anchor_weight is None else anchored_spread(kind, anchor_weight)
+    if anchor_weight is None:
+        return fitted().spread(kind, accelerator)
+    return anchored_spread(kind, accelerator, anchor_weight)
+
+
+def why_wider(model: Architecture, accelerator: str, anchor_weight: Any = None) -> list[str]:
+    """Return in words what makes that spread wider than usual.
+
+    Parameters
+    ----------
+    As of ``spread_of``.
+    """
+    reasons = ["few runs of mixtures of experts were measured"] if model.experts else []
+    is_measured = anchor_weight is not None and anchor_weight >= fitted().anchor_weights[SAME]
+    if accelerator not in fitted().accelerators and not is_measured:
+        reasons.append(f"no measured run of a transformer on {accelerator}")
+    return reasons
 
 
 def ends(time: Any, spread: Any) -> dict[str, Any]:

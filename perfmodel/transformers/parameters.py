@@ -26,6 +26,10 @@ class Prior(NamedTuple):
     """Standard deviation of its logarithm."""
     meaning: str
     """With its unit."""
+    shaped_on: str = ""
+    """The one source whose runs its mean was chosen with; empty where it was none, or many."""
+    neutral: float | None = None
+    """The mean that nobody who had not seen that source would doubt: no effect, or that of the like."""
 
 
 PARAMETERS: dict[str, Prior] = {
@@ -44,7 +48,13 @@ PARAMETERS: dict[str, Prior] = {
     "flash_hopper": Prior(0.50, 0.20, "FlashAttention 2 on Hopper, over the same"),
     "flash_newest": Prior(0.75, 0.15, "FlashAttention 3 and cuDNN from Hopper on, over the same"),
     "flash_backward": Prior(3.0, 0.15, "time of its backward pass, over forward"),
-    "biased": Prior(0.70, 0.10, "rate of the kernel that adds a bias to scores, over FlashAttention 2"),
+    "biased": Prior(
+        0.70,
+        0.10,
+        "rate of the kernel that adds a bias to scores, over FlashAttention 2",
+        "llm-foundry-a100",
+        1.0,
+    ),
     "score": Prior(6.0, 0.20, "of a score in memory, beyond its products [B]"),
     # what passes memory between products
     "element": Prior(1.0, 0.30, "bytes over those counted"),
@@ -53,24 +63,30 @@ PARAMETERS: dict[str, Prior] = {
     "fusion": Prior(0.60, 0.20, "bytes that fusion leaves"),
     "routing": Prior(25.0, 0.40, "of a routed feature: router, permutation [B]"),
     "logit": Prior(20.0, 0.40, "of a logit, forward and backward [B]"),
-    "odd_vocabulary": Prior(2.5, 0.15, "time of logits of a number of words that is no multiple of 8"),
+    "odd_vocabulary": Prior(
+        2.5, 0.15, "time of logits of a number of words that is no multiple of 8", "vtrain-single", 1.0
+    ),
     "encoder_decoder": Prior(1.15, 0.10, "kernels of an encoder-decoder: short decoder, biased scores"),
     # kernels of stacks
     "early": Prior(1.00, 0.08, "time of kernels, stacks of 2019 to 2021"),
     "eager": Prior(1.05, 0.08, "the same, PyTorch's one by one"),
     "deepspeed": Prior(1.05, 0.08, "the same, Megatron under DeepSpeed"),
     "xla": Prior(1.00, 0.08, "the same, XLA on GPUs"),
-    "tpu": Prior(0.92, 0.05, "the same, XLA on TPUs"),
+    "tpu": Prior(0.92, 0.05, "the same, XLA on TPUs", "maxtext-tpu", 1.0),
     "blackwell": Prior(1.05, 0.05, "the same, first stacks for Blackwell"),
     "untuned": Prior(1.15, 0.12, "the same, where a user runs a stack who did not build or tune it"),
     # the host
     "launch": Prior(8e-6, 0.30, "a kernel, from Python [s]"),
     "launch_compiled": Prior(3e-6, 0.40, "a kernel, from a graph, a compiler or C++ [s]"),
-    "launch_checkpointed": Prior(40e-6, 0.30, "a kernel, with the hooks of old DeepSpeed [s]"),
+    "launch_checkpointed": Prior(
+        40e-6, 0.30, "a kernel, with the hooks of old DeepSpeed [s]", "vtrain-single", 8e-6
+    ),
     "routing_host": Prior(600e-6, 0.60, "wait of a layer's pass for the host to count routed tokens [s]"),
-    "host_update": Prior(1.3e-9, 0.40, "optimizer on the host, of a parameter [s]"),
+    "host_update": Prior(
+        1.3e-9, 0.40, "optimizer on the host, of a parameter [s]", "ml-engineering-steps", 1.2e-9
+    ),
     "step": Prior(4e-3, 0.30, "of a step, whatever it does [s]"),
-    "step_slow": Prior(20e-3, 0.40, "the same with a trainer around it [s]"),
+    "step_slow": Prior(20e-3, 0.40, "the same with a trainer around it [s]", "nemo-launcher-bert", 4e-3),
     # traffic
     "inside": Prior(0.75, 0.10, "of nominal bandwidth in a node, the most of collectives beside computation"),
     "between": Prior(0.70, 0.15, "the same of adapters"),
@@ -86,10 +102,8 @@ PARAMETERS: dict[str, Prior] = {
     "selective": Prior(0.45, 0.30, "of the products, that FSDP's selective checkpoints run again"),
 }
 """By name.  Means and spreads come from the algebra, from NVIDIA's and PyTorch's documentation and from a
-prototype that was shaped with the measured runs in view; the spreads let the fit move them.  Shaped with one
-source in view alone: ``odd_vocabulary`` and ``launch_checkpointed`` (vtrain-single), ``biased``
-(llm-foundry-a100), ``host_update`` (ml-engineering-steps), ``step_slow`` (nemo-launcher-bert), ``tpu``
-(maxtext-tpu)."""
+prototype that was shaped with the measured runs in view; the spreads let the fit move them.  Six were shaped
+on one source each, and have a neutral mean too: that of ``host_update`` moves 30 B through 25 GB/s."""
 
 Values = Mapping[str, Any]
 """Parameters by name."""
@@ -99,6 +113,13 @@ def named(scores: Array) -> dict[str, float]:
     """Return the parameters by name, from standard scores of their priors, shape (parameters,)."""
     table = np.array([prior[:2] for prior in PARAMETERS.values()])
     return dict(zip(PARAMETERS, (table[:, 0] * np.exp(scores * table[:, 1])).tolist(), strict=True))
+
+
+def neutral_scores() -> Array:
+    """Return the standard scores of the neutral means, 0 where a prior has none, shape (parameters,)."""
+    return np.array(
+        [np.log((prior.neutral or prior.mean) / prior.mean) / prior.spread for prior in PARAMETERS.values()]
+    )
 
 
 class Fitted(NamedTuple):
@@ -111,6 +132,19 @@ class Fitted(NamedTuple):
     """The same of a prediction that starts from the nearest other run."""
     anchor_weights: Mapping[str, float]
     """Of the logarithm of measured over predicted time of another run: its share by kind, and its reach."""
+    accelerator_spread: float
+    """Standard deviation among accelerators of their runs' mean ln(measured / predicted), each accelerator
+    left out of the fit."""
+    accelerators: frozenset[str]
+    """Those whose runs were learned from."""
+
+    def spread(self, kind: str, accelerator: str) -> float:
+        """Return the spread of a class on an accelerator, which is more where no run of it was learned from.
+
+        Both deviations are added, not their squares: software is tuned for the accelerators that somebody
+        measured, so what they differ by is the least that another does.
+        """
+        return self.spreads[kind] + (accelerator not in self.accelerators) * self.accelerator_spread
 
 
 @cache
@@ -118,4 +152,11 @@ def fitted() -> Fitted:
     """The fit that comes with the package, read once."""
     table: Mapping[str, Any] = json.loads(RESULT.read_text("utf-8"))
     parameters = {name: table["parameters"][name] for name in PARAMETERS}
-    return Fitted(parameters, table["spreads"], table["anchored_spreads"], table["anchor_weights"])
+    return Fitted(
+        parameters,
+        table["spreads"],
+        table["anchored_spreads"],
+        table["anchor_weights"],
+        table["accelerator_spread"],
+        frozenset(table["accelerators"]),
+    )

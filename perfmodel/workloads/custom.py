@@ -35,6 +35,7 @@ def custom_workload(
     local_batch_size: int = 32,
     optimizer: str = "sgd",
     architecture: Architecture | None = None,
+    without: str = "",
 ) -> Workload:
     """Return the workload of ``layers``; nothing is known of its data set."""
     return Workload(
@@ -50,4 +51,5 @@ def custom_workload(
         default_local_batch_size=local_batch_size,
         default_optimizer=optimizer,
         architecture=architecture,
+        without=without,
     )

@@ -11,6 +11,7 @@ from perfmodel.specs.workload import Workload
 from perfmodel.workloads.custom import custom_workload
 from perfmodel.workloads.huggingface.config import Config, shown
 from perfmodel.workloads.huggingface.families import FAMILIES
+from perfmodel.workloads.huggingface.left_out import left_out
 from perfmodel.workloads.huggingface.widths import LONGEST_DEFAULT
 from perfmodel.workloads.transformer import check_positions, input_elements, layers_of
 from perfmodel.workloads.transformer_stacks import bert_layers
@@ -22,9 +23,10 @@ LIMIT = 1_000_000
 def workload_from_huggingface(path: str | Path, sequence_length: int | None = None) -> Workload:
     """Return the workload of a config.json.
 
-    Of a model that sees and reads, the part that reads is taken.  Heads of encoders are those of the first of
-    ``architectures``: BertForPreTraining, BertForMaskedLM or the bare encoder; causal models guess every next
-    token, T5 what was cut out, ViT classifies.  Dropout is what the papers trained with.
+    Of a model that sees and reads, the part that reads is taken, and what is left out is noted.  Heads of
+    encoders are those of the first of ``architectures``: BertForPreTraining, BertForMaskedLM or the bare
+    encoder; causal models guess every next token, T5 what was cut out, ViT classifies.  Dropout is what the
+    papers trained with.
 
     Parameters
     ----------
@@ -39,7 +41,10 @@ def workload_from_huggingface(path: str | Path, sequence_length: int | None = No
     values = read_json(path, LIMIT, "a Hugging Face config.json")
     if not isinstance(values, dict) or not isinstance(values.get("model_type"), str):
         raise InputError(f"{path}: no model_type; expected a Hugging Face config.json")
-    text = values.get("text_config")
+    whole, text = (
+        Config(path, values),
+        values.get("text_config") or values.get("llm_config"),
+    )  # as InternVL calls it
     if (
         values["model_type"] not in FAMILIES
         and isinstance(text, dict)
@@ -51,6 +56,7 @@ def workload_from_huggingface(path: str | Path, sequence_length: int | None = No
         raise InputError(f"{path}: model_type {shown(kind)} is not known; known: {', '.join(FAMILIES)}")
     config = Config(path, values)
     architecture = FAMILIES[kind](config)
+    without = left_out(whole, config, architecture)
     if architecture.patch_elements:
         return _images(config, architecture, sequence_length)
     length = _length(config, architecture, sequence_length)
@@ -66,6 +72,7 @@ def workload_from_huggingface(path: str | Path, sequence_length: int | None = No
         local_batch_size=1,
         optimizer="adam",
         architecture=architecture,
+        without=without,
     )
 
 

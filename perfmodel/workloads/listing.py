@@ -37,6 +37,8 @@ class NetworkSummary:
     """It is usually trained on; None where that is not known."""
     dataset_samples: int | None
     """Samples of an epoch; None where that is not known."""
+    without: str
+    """Parts of the published network that are left out; empty where none are."""
     active_parameters: int
     """That one sample or token passes through."""
 

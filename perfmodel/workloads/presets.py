@@ -31,6 +31,8 @@ class Preset(NamedTuple):
     """What tells it from its namesakes; made from the architecture where empty."""
     dataset: str = ""
     dataset_samples: int | None = None
+    without: str = ""
+    """Parts of what was published that are left out, with their parameters."""
     padded: bool = False
     """Whether half of what it is trained on may be padding."""
 

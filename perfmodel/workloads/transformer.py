@@ -47,6 +47,7 @@ def build(name: str, sequence_length: int | None = None) -> Workload:
         default_optimizer="adam",
         padded=known.padded,
         architecture=known.architecture,
+        without=known.without,
     )
 
 
@@ -95,5 +96,5 @@ def variant(architecture: Architecture) -> str:
     elif a.kv_heads < a.heads:
         words.append(f"{a.kv_heads} {plural('key-value head', a.kv_heads)}")
     if a.window:
-        words.append(f"window of {a.window:,}")
+        words.append(f"{'chunks' if a.chunked else 'window'} of {a.window:,}")
     return "; ".join(words)

@@ -162,5 +162,6 @@ def llama4(config: Config) -> Architecture:
         shared_experts=1,
         moe_frequency=config.whole("interleave_moe_layer_step", 1),
         window=config.whole("attention_chunk_size", 8192),
+        chunked=True,
         full_frequency=config.whole("no_rope_layer_interval", 4),
     )

@@ -1,0 +1,50 @@
+"""Parts of a published network that a config.json describes and the workload has not: towers, more tokens."""
+
+from __future__ import annotations
+
+from perfmodel.specs.architecture import Architecture
+from perfmodel.workloads.huggingface.config import Config
+
+TOWERS = {"vision_config": "vision tower", "audio_config": "audio tower"}
+"""Tables of a file -> what they describe."""
+MORE_TOKENS = ("num_nextn_predict_layers", "mtp_num_hidden_layers")
+"""Keys that count layers which predict a token after the next one (DeepSeek-V3, Qwen3.5)."""
+WIDTHS = (("hidden_size",), ("num_hidden_layers", "depth"), ("intermediate_size",))
+"""Of a tower: features, layers and the inner width of a feed-forward part, by the keys that files use."""
+
+
+def left_out(whole: Config, text: Config, architecture: Architecture) -> str:
+    """Return what is left out, with its parameters where they are known; empty where nothing is.
+
+    Parameters
+    ----------
+    whole, text : the file, and the table of it that the workload is read from
+    architecture : of that
+    """
+    parts = [
+        f"its {name}{_size(_tower_parameters(whole.table(key)))}"
+        for key, name in TOWERS.items()
+        if whole.values.get(key)
+    ]
+    layers = sum(text.whole(key, 0, smallest=0) for key in MORE_TOKENS)
+    if layers:
+        what = "module that predicts" if layers == 1 else f"{layers} modules that predict"
+        parts.append(f"its {what} more tokens{_size(layers * _module_parameters(architecture))}")
+    return " and ".join(parts)
+
+
+def _tower_parameters(tower: Config) -> float:
+    """Parameters of the products of a tower's layers; 0 where the file does not say how wide they are."""
+    sizes = [next((tower.whole(key) for key in keys if tower.values.get(key)), 0) for keys in WIDTHS]
+    hidden, layers, inner = sizes
+    return layers * (4 * hidden**2 + 2 * hidden * inner) if all(sizes) else 0
+
+
+def _module_parameters(a: Architecture) -> int:
+    """Parameters of a layer like the last, behind a product that joins two tokens' features."""
+    experts = a.router_parameters + (a.experts + a.shared_experts) * a.expert_parameters
+    return a.attention_parameters + (experts or a.dense_parameters) + 2 * a.hidden**2
+
+
+def _size(parameters: float) -> str:
+    return f" ({parameters / 1e9:.2g} B parameters)" if parameters else ""

@@ -1,0 +1,89 @@
+"""Intervals of transformers that are shared out: wider on an accelerator without a measured run, and why."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import perfmodel
+from perfmodel import Catalogue, predict
+from perfmodel.accuracy.transformer_fit import accelerator_spread
+from perfmodel.resources import folder
+from perfmodel.step.profiled import NORMAL_80
+from perfmodel.transformers.parameters import fitted
+
+JOB = {"workload": "llama-3-8b", "gpus": 8, "micro_batch_size": 1, "sharding": "zero3"}
+KIND = "dense, stated layout"
+
+
+def width(answer):
+    return math.log(answer.interval.high_80 / answer.iteration_time) / NORMAL_80
+
+
+def reasons(answer):
+    return [each for each in answer.interval.wider_because if "no measured run" in each]
+
+
+@pytest.mark.parametrize("accelerator", ["h100-sxm5-80gb", "a100-sxm4-80gb", "tpu-v5p", "gb300"])
+def test_an_accelerator_whose_runs_were_learned_from_has_the_width_of_its_class(accelerator):
+    answer = predict(**JOB, accelerator=accelerator)
+    assert width(answer) == pytest.approx(fitted().spreads[KIND])
+    assert not reasons(answer)
+
+
+@pytest.mark.parametrize("accelerator", ["k80", "mi300x", "tpu-v6e", "h100-pcie-80gb", "rtx-4090"])
+def test_any_other_is_wider_by_what_accelerators_differ_by(accelerator):
+    answer = predict(**JOB, accelerator=accelerator)
+    assert width(answer) == pytest.approx(fitted().spreads[KIND] + fitted().accelerator_spread)
+    assert reasons(answer) == [f"no measured run of a transformer on {accelerator}"]
+    experts = predict(**JOB | {"workload": "mixtral-8x7b"}, accelerator=accelerator)
+    assert width(experts) == pytest.approx(fitted().spreads["experts"] + fitted().accelerator_spread)
+    assert len(experts.interval.wider_because) == 2
+
+
+def test_an_accelerator_of_ones_own_is_another(tmp_path):
+    known = folder("hardware_specs") / "accelerators" / "h100-sxm5-80gb.toml"
+    (tmp_path / "accelerators").mkdir()
+    text = Path(known).read_text("utf-8").replace('id = "h100-sxm5-80gb"', 'id = "mine"')
+    text = "\n".join(line for line in text.splitlines() if not line.startswith(("aliases", "#:schema")))
+    (tmp_path / "accelerators" / "mine.toml").write_text(text)
+    answer = predict(**JOB, accelerator="mine", catalogue=Catalogue([tmp_path]))
+    assert width(answer) == pytest.approx(fitted().spreads[KIND] + fitted().accelerator_spread)
+    assert reasons(answer) == ["no measured run of a transformer on mine"]
+
+
+def test_layouts_sweeps_and_comparisons_have_the_same_interval():
+    job = {"workload": "llama-3-8b", "accelerator": "mi300x", "global_batch_size": 64}
+    found = perfmodel.layouts(**job, gpus=8, top=1)
+    assert found.wider_because == ("no measured run of a transformer on mi300x",)
+    assert '"wider_because": ["no measured run of a transformer on mi300x"]' in found.to_json()
+    row = found.rows[0]
+    factor = math.exp(NORMAL_80 * (fitted().spreads[KIND] + fitted().accelerator_spread))
+    assert row.interval["high_80"] / row.iteration_time == pytest.approx(factor)
+    table = perfmodel.sweep(**job, gpus=8, sharding="zero3").table()
+    assert table["high_80"][0] / table["iteration_time"][0] == pytest.approx(factor)
+    known = perfmodel.layouts(**job | {"accelerator": "h100-sxm5-80gb"}, gpus=8, top=1)
+    assert known.wider_because == ()
+
+
+def test_a_measured_run_on_it_takes_the_width_away():
+    job = {"workload": "llama-3-8b", "accelerator": "mi300x", "sharding": "zero3"}
+    same = predict(**job, gpus=8, anchor="iteration_time=1s@8")
+    assert width(same) == pytest.approx(fitted().anchored_spreads[KIND])
+    assert not reasons(same)
+    far = predict(**job, gpus=512, anchor="iteration_time=1s@8")
+    assert fitted().spreads[KIND] < width(far) < width(predict(**job, gpus=512))
+    assert reasons(far)
+
+
+def test_accelerators_differ_by_their_means_every_source_alike():
+    class Two:
+        logs = np.log([1.1, 1.1, 1.1, 1.3, 0.9])
+        sources = np.array(["a", "a", "a", "b", "b"])
+
+    spread = accelerator_spread(Two, np.zeros(5), np.array(["x", "x", "x", "x", "y"]))
+    of_x = (math.log(1.1) + math.log(1.3)) / 2
+    assert spread == pytest.approx(math.sqrt((of_x**2 + math.log(0.9) ** 2) / 2))
+    assert 0.03 < fitted().accelerator_spread < 0.2
+    assert len(fitted().accelerators) == 17
