@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from perfmodel.efficiency import Efficiency
+from perfmodel.efficiency import Efficiency, borrowed_effects
 from perfmodel.errors import InputError
 from perfmodel.reading import LARGEST_TEXT, read_json, read_toml, version
 
@@ -178,7 +178,7 @@ def read_calibration(path: Path | str) -> Calibration:
 
             return beside(calibration(), effects_of(fitted, path, fingerprint(FITTED.read_bytes())))
         learned = before_fit()._replace(
-            efficiency=Efficiency(fitted["efficiency"]),
+            efficiency=Efficiency(fitted["efficiency"], borrowed=borrowed_effects(fitted["efficiency"])),
             seen={kind: frozenset(names) for kind, names in fitted["seen"].items()},
             reach={name: (low, high) for name, (low, high) in fitted["reach"].items()},
             spread={mode: Spread(**numbers) for mode, numbers in fitted["spread"].items()},

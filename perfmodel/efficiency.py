@@ -7,6 +7,7 @@ family: a factor of 1 on what all of them share.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -33,6 +34,23 @@ KINDS = ("norm", "activation", "heavy", "embedding", "product")
 """Kinds of memory traffic; heavy: dropout, softmax and concatenation."""
 SIZES = ("half_work", "half_depth", "half_columns")
 GROUPS = ("vector", "matrix")
+NESTED = (
+    ("vgg11", "vgg13", "vgg16", "vgg19"),
+    ("resnet18", "resnet34"),
+    ("resnet50", "resnet101", "resnet152", "resnet200"),
+    ("resnet50-v1.5", "resnet101-v1.5", "resnet152-v1.5", "resnet200-v1.5"),
+    ("resnet18-v2", "resnet34-v2"),
+    ("resnet50-v2", "resnet101-v2", "resnet152-v2", "resnet200-v2"),
+    ("resnext50-32x4d", "resnext101-32x4d", "se-resnext101-32x4d"),
+    ("resnext50-32x4d", "se-resnext50-32x4d", "se-resnext101-32x4d"),
+    ("resnet50-v1.5", "se-resnet50"),
+    ("swin-tiny", "swin-small"),
+    ("mask-rcnn-r50-fpn", "mask-rcnn-r101-fpn"),
+    ("faster-rcnn-r50-fpn", "faster-rcnn-r101-fpn"),
+    ("detr-r50", "detr-r101"),
+    ("gpt3-5b", "gpt3-6.7b"),
+)
+"""Networks of which each has all layers of the one before, and more."""
 
 
 class EffectInputs(NamedTuple):
@@ -70,9 +88,16 @@ class Effects(NamedTuple):
 class Efficiency:
     """The learned numbers of one accelerator's iteration."""
 
-    def __init__(self, logarithms: Mapping[str, float], own: OwnEffects | None = None) -> None:
-        """Take every learned number by name, and what a user's own runs say beside them."""
+    def __init__(
+        self,
+        logarithms: Mapping[str, float],
+        own: OwnEffects | None = None,
+        borrowed: Mapping[str, float] | None = None,
+    ) -> None:
+        """Take every learned number by name, what a user's own runs say, and what is taken for the rest."""
         self._log, self._own = dict(logarithms), own
+        self.borrowed = dict(borrowed or {})
+        """Taken for what was not learned, by the same names."""
         get = self._get
         self.slowdown = np.exp([[get(f"slowdown/{u}/{c}") for c in CLASSES] + [0.0] for u in UNITS])
         """Of a very large product, shape (units, classes + 1); the last column is for layers without one."""
@@ -95,7 +120,7 @@ class Efficiency:
 
     def beside(self, own: OwnEffects) -> Efficiency:
         """Return the same numbers with what own runs say beside them."""
-        return Efficiency(self._log, own)
+        return Efficiency(self._log, own, self.borrowed)
 
     def knows(self, name: str) -> bool:
         """Whether measured runs spoke of something, e.g. ``workload/resnet50``."""
@@ -105,6 +130,7 @@ class Efficiency:
         """Return the factors of a configuration."""
         get, architecture = self._get, on.architecture
         own = 0.0 if self._own is None else self._own.computation(on)
+        network = f"workload/{on.workload}"
         logarithms = (
             get(f"architecture/vector/{architecture}"),
             get(f"architecture/matrix/{architecture}")
@@ -115,6 +141,23 @@ class Efficiency:
             + get("fused") * on.fused
             + get("unfused_transformer") * on.unfused_transformer,
             get("year/light") * on.year,
-            get(f"workload/{on.workload}") + get("detection") * on.detection + own,
+            self._log.get(network, self.borrowed.get(network, 0.0)) + get("detection") * on.detection + own,
         )
         return Effects(*np.exp(logarithms).tolist())
+
+
+def borrowed_effects(logarithms: Mapping[str, float]) -> dict[str, float]:
+    """Return what to take for the own effects of nested networks that nobody measured, by ``workload/NAME``.
+
+    Such a network is no faster than a measured one it contains, nor slower than one that contains it.
+    """
+    result: dict[str, float] = {}
+    for family in NESTED:
+        known = [logarithms.get(f"workload/{name}") for name in family]
+        for at, name in enumerate(family):
+            if known[at] is None:
+                below = next((one for one in known[at::-1] if one is not None), -math.inf)
+                above = next((one for one in known[at:] if one is not None), math.inf)
+                middle = min(max(0.0, below), above) if below <= above else (below + above) / 2
+                result.setdefault(f"workload/{name}", middle)
+    return result

@@ -1,21 +1,43 @@
-"""What a machine lets its adapters send, and what is worth a warning about links."""
+"""What is wrong or doubtful about the links of a job, and what a machine lets its adapters send."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
 from perfmodel.errors import InputError
+from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
-from perfmodel.specs.scenario import Scenario
 from perfmodel.units import show
 
+GENERIC_NODE = "pcie-workstation-8gpu"
+"""The machine that accelerators without a usual one are taken to lie in, as long as no network matters."""
 LARGEST_OVERSUBSCRIPTION = 1000
 
 
-def is_slice(scenario: Scenario, node: Node, link: Link) -> bool:
-    """Whether all accelerators lie on one torus, whose links go on to other hosts."""
-    return link.kind == "torus" and not (scenario.inter_link or node.inter_link)
+def require_network(node: Node, between: str | None, accelerator: Accelerator | None) -> None:
+    """Refuse to send bytes between machines of which nobody says what joins them.
+
+    Parameters
+    ----------
+    node : the machine that accelerators lie on
+    between : the link between machines, if a job names one
+    accelerator : the one whose usual machine was taken; None where a machine was named
+
+    Raises
+    ------
+    InputError : no machine was named and none is usual, or nobody knows its network
+    """
+    if accelerator is not None and accelerator.usual_node is None:
+        raise InputError(
+            f"{accelerator.id} has no usual machine, and this needs the network between several: give "
+            f"--node ({GENERIC_NODE} takes any accelerator), or usual_node in a spec of your own"
+        )
+    if between is None and node.inter_link is None:
+        raise InputError(
+            f"{node.id} holds {node.accelerators}, and its network to further machines is unknown: "
+            "give --inter-link, e.g. ib-hdr-200g"
+        )
 
 
 def doubt_links(intra: Link | None, inter: Link | None, warnings: list[str]) -> None:

@@ -7,24 +7,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from perfmodel.anchor import with_measured_run
 from perfmodel.calibration import calibration
 from perfmodel.errors import InputError
-from perfmodel.link_caveats import check_racks, doubt_adapters, doubt_links, is_slice
+from perfmodel.link_caveats import GENERIC_NODE, check_racks, doubt_adapters, doubt_links, require_network
 from perfmodel.named import by_id
 from perfmodel.sharing import batch_of, shared
-from perfmodel.specs.accelerator import Accelerator
+from perfmodel.specs.accelerator import USUAL_POWER, Accelerator
 from perfmodel.specs.compression import Scheme, compression_of
 from perfmodel.specs.formats import FORMATS, OPTIMIZERS, Format, OptimizerStates
 from perfmodel.specs.framework import DEFAULT_FRAMEWORK, Framework, parse_framework, with_usual_year
 from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
 from perfmodel.specs.overlap import usual_overlap
-from perfmodel.specs.placement import placed
+from perfmodel.specs.placement import domains, is_slice, nodes_filled
 from perfmodel.specs.rings import check_rings
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.torus import take_torus
 from perfmodel.specs.updates import Updates, network_of, updates_of
 from perfmodel.specs.workload import Workload
-from perfmodel.units import plural
 from perfmodel.workloads.catalogue import network
 from perfmodel.workloads.data import decoding, fed
 from perfmodel.workloads.loading import feed, loader_workers, storage_of
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 DEFAULT_ACCELERATOR = "v100-sxm2-16gb"
-GENERIC_NODE = "pcie-workstation-8gpu"
 DEFAULT_INTER_LINK = "ethernet-25g-tcp"
 
 NCCL_CONNECTIONS = 16
@@ -125,11 +123,15 @@ class Setting(NamedTuple):
 
     @property
     def domains(self) -> Any:
-        """Groups that exchange over adapters: nodes, or NVLink domains of several, where servers are none."""
-        link = self.intra_link
-        if link.domain is None or self.strategy == "parameter-server":
+        """Groups that exchange over adapters: nodes, or domains of several, where servers are none."""
+        if self.strategy == "parameter-server":
             return self.nodes
-        return link.domains(self.nodes, self.node.accelerators)
+        return domains(self.nodes, self.node, self.intra_link, self.scenario.inter_link)
+
+    @property
+    def is_slice(self) -> bool:
+        """Whether all accelerators lie on one torus, whose links go on to other hosts."""
+        return is_slice(self.node, self.intra_link, self.scenario.inter_link)
 
     @property
     def accelerators_per_domain(self) -> Any:
@@ -182,29 +184,35 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     if scenario.sequence_length is None and workload.sequence_length:
         taken.append(f"--sequence-length {workload.sequence_length}")
     accelerator, node = _hardware(scenario, catalogue, taken, warnings)
-    nodes, per_node = _placement(scenario, node, warnings)
+    nodes, per_node = nodes_filled(scenario.world_size, scenario.accelerators_per_node, node, warnings)
     intra = catalogue.link(
         scenario.intra_link or node.intra_link or accelerator.peer_link or accelerator.host_link
     )
     sharing = shared(scenario, workload, accelerator, warnings.append)
     workload = with_embedding(workload, scenario, taken, warnings)
     strategy = network_of(scenario.strategy)
-    domains = intra.domains(nodes, node.accelerators)
+    groups = domains(nodes, node, intra, scenario.inter_link)
     take_torus(scenario, strategy, node, intra, taken.take)
     if strategy == "all-reduce":
-        check_rings(scenario.algorithm, scenario.rack_nodes, scenario.placement, domains, nodes)
+        check_rings(scenario.algorithm, scenario.rack_nodes, scenario.placement, groups, nodes)
     updates = updates_of(
         scenario.strategy, scenario.k, scenario.local_steps, scenario.backups, scenario.world_size
     )
-    over_adapters = strategy == "parameter-server" or domains > 1
-    one_slice = sharing is not None and is_slice(scenario, node, intra)
-    if scenario.inter_link is None and over_adapters and not one_slice:
-        taken.append(f"--inter-link {node.inter_link or DEFAULT_INTER_LINK}")
+    over_adapters = strategy == "parameter-server" or groups > 1
+    if over_adapters:
+        require_network(node, scenario.inter_link, None if scenario.node else accelerator)
+        if scenario.inter_link is None:
+            taken.append(f"--inter-link {node.inter_link}")
     usual = sharing.precision if sharing else "amp" if "fp16" in accelerator.peak_flops else "fp32"
     precision = taken.take("precision", scenario.precision, usual)
     peak, peak_format = accelerator.training_peak(precision)
     if precision in ("fp16", "amp") and peak_format == "fp32":
         warnings.append(f"{accelerator.id} computes {precision} at its fp32 rate; only memory is saved")
+    if sharing is None and accelerator.tdp is None:
+        warnings.append(
+            f"the power limit of {accelerator.id} is unknown: its matrix products are taken as at "
+            f"{USUAL_POWER:g} W"
+        )
     local_batch, global_batch, scaling = (
         _batch(scenario, workload, taken)
         if sharing is None
@@ -259,7 +267,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         host_link=catalogue.link(node.host_link or accelerator.host_link),
         socket_link=None if node.socket_link is None else catalogue.link(node.socket_link),
         nics=nics,
-        connections=_connections(scenario, over_adapters and not one_slice, inter, taken),
+        connections=_connections(scenario, over_adapters, inter, taken),
         world_size=scenario.world_size,
         nodes=nodes,
         accelerators_per_node=per_node,
@@ -343,24 +351,6 @@ def _hardware(
     if node.accelerator not in (None, accelerator.id):
         warnings.append(f"{node.id} is sold with {node.accelerator}; predicted with {accelerator.id} in it")
     return accelerator, node
-
-
-def _placement(scenario: Scenario, node: Node, warnings: list[str]) -> tuple[int, int]:
-    """Nodes, and accelerators in the fullest; the job fills node after node."""
-    held = scenario.accelerators_per_node or node.accelerators
-    if held > node.accelerators:
-        raise InputError(
-            f"--accelerators-per-node {held}: {node.id} has {node.accelerators}; "
-            f"give at most that, or a larger --node"
-        )
-    full, rest = divmod(scenario.world_size, held)
-    nodes, per_node = placed(scenario.world_size, held)
-    if full and rest:
-        warnings.append(
-            f"{scenario.world_size} GPUs fill {full} {plural('node', full)} of {held} and take "
-            f"{rest} of the next; every node is timed as a full one"
-        )
-    return nodes, per_node
 
 
 def _batch(scenario: Scenario, workload: Workload, taken: _Defaults) -> tuple[int, int, str]:

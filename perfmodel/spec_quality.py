@@ -132,7 +132,7 @@ def _accelerator(id: str, catalogue: Catalogue, today: date) -> Examined:
     if spec.usual_node is not None:
         catalogue.node(spec.usual_node)
     remarks = _provenance(spec, today)
-    for field in ("compute_units", "boost_clock", "l2_cache_bytes", "tdp"):
+    for field in ("boost_clock", "l2_cache_bytes", "tdp"):
         if getattr(spec, field) is None:
             remarks.append(("missing", field, f"{field} is not known"))
     peaks = spec.peak_flops
@@ -155,7 +155,7 @@ def _fp32_from_clock(spec: Accelerator) -> list[Remark]:
     """Hold the fp32 peak against units x lanes x 2 x clock, at whichever printed clock is nearer."""
     lanes = spec.fp32_lanes
     clocks = [clock.value for clock in (spec.base_clock, spec.boost_clock) if clock is not None]
-    if lanes is None or spec.compute_units is None or not clocks or "fp32" not in spec.peak_flops:
+    if lanes is None or not clocks or "fp32" not in spec.peak_flops:
         return []
     printed = spec.peak_flops["fp32"].value
     derived = min(
@@ -172,8 +172,6 @@ def _link(id: str, catalogue: Catalogue, today: date) -> Examined:
     remarks = _provenance(spec, today)
     bandwidth = spec.bandwidth.value
     rate = _nvlink_rate(spec)
-    if spec.kind == "nvlink" and spec.generation is None:
-        remarks.append(("missing", "generation", "generation of the NVLink is not known; taken as Volta's"))
     if rate is not None:
         remarks += _graph(spec.peer_graph, rate, spec)
     if rate is not None and not (bandwidth / rate).is_integer():

@@ -195,7 +195,7 @@ def files(folder: Path) -> list[str]:
         "steps.json": b'{"traceEvents":[{"cat":"kernel","name":"k","ts":1,"dur":2,"pid":0},'
         b'{"cat":"cpu_op","name":"ProfilerStep#1","ts":0,"dur":5},{"cat":"kernel","name":"nccl","ts":1e308,"dur":1e308,"pid":0}]}',
         "nothing.json": b"{}",
-        "layers.csv": b"name,kind,forward_flops\na,linear,1e9\n",
+        "layers.csv": b"name,kind,forward_flops,tensors\na,linear,1e9,500000\n",
         "tensors.csv": b"name,kind,tensors,forward_flops,saved_elements\na,conv,9408 64,1e300,1e300\n",
         "runs.csv": b"run_id,source\n1,2\n",
         "model.onnx": b"\x08\x07\x12\x00",

@@ -156,7 +156,8 @@ def question(seed: int, number: int) -> dict[str, Any]:
     if predicts_tokens(network) or (network.architecture is not None and rng.random() < SHARED_OUT):
         return _layout(rng, name, accelerator)
     precisions = [p for p in get_args(PrecisionOfCopies) if _has(accelerator, p)]
-    node = sometimes(0.4, lambda: rng.choice(NODES))
+    has_machine = CATALOGUE.accelerator(accelerator).usual_node is not None
+    node = sometimes(0.4 if has_machine else 1.0, lambda: rng.choice(NODES))
     alone = strategy in ("parameter-server-local", "data-parallel-single-process")
     asked: dict[str, Any] = {
         "workload": name,

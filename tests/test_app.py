@@ -295,7 +295,9 @@ def test_an_accelerator_of_ones_own_is_offered_everywhere_in_this_session_alone(
     test.query_params.clear()
     sound(test.run())
     assert "mine" in test.selectbox(key="option-accelerator").options
-    sound(test.selectbox(key="option-accelerator").set_value("mine").run())
+    test.selectbox(key="option-accelerator").set_value("mine").run()
+    assert "mine has no usual machine" in errors(test)  # of 32, whose network nobody names
+    sound(test.selectbox(key="option-node").set_value("pcie-workstation-8gpu").run())
     assert test.subheader[0].value == "32 x mine training resnet50"
     assert "mine" in errors(opened(accelerator="mine"))
 

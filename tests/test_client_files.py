@@ -20,8 +20,8 @@ from tests.clients import served
 from tests.test_own_runs import MACHINE, written
 
 NETWORK = """name,kind,tensors,forward_flops,forward_elements,saved_elements,gemm_rows,gemm_columns,gemm_depth
-first,linear,{0} 64,{1},2000,1000,1,64,512
-last,linear,640,1e5,700,70,1,10,64
+first,linear,{0} 64,{1},2000,1000,30000,64,{2}
+last,linear,640,1280,700,70,1,10,64
 """
 LLAMA = {
     "model_type": "llama",
@@ -47,7 +47,7 @@ def files(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("files")
     for place, width in (("größe", 32768), ("other place", 65536)):
         (folder / place).mkdir()
-        (folder / place / "my net.csv").write_text(NETWORK.format(width, 2e9 * width / 32768), "utf-8")
+        (folder / place / "my net.csv").write_text(NETWORK.format(width, 6e4 * width, width // 64), "utf-8")
     (folder / "Zeiten – 1.txt").write_text("1\n1\n1.5\n3\n", "utf-8")
     (folder / "small llama").mkdir()
     (folder / "small llama" / "config.json").write_text(json.dumps(LLAMA))

@@ -107,7 +107,7 @@ def test_a_closed_output_is_named(words):
 
 def test_names_that_a_terminal_cannot_show_are_escaped(tmp_path):
     name = b"\xff\xfe.csv"
-    (tmp_path / "x").write_text("name,kind,forward_flops\na,linear,1e9\n")
+    (tmp_path / "x").write_text("name,kind,forward_flops,tensors\na,linear,1e9,500000\n")
     (tmp_path / "x").rename(Path(os.fsdecode(os.path.join(os.fsencode(tmp_path), name))))
     for how in ([], ["--json"], ["--markdown"]):
         words = [*CALL, "predict", "--workload", name, *how]

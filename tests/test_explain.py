@@ -43,7 +43,12 @@ from tests import chain
 BUILT_IN = Catalogue.built_in()
 EXACT = {
     "one accelerator": {},
-    "a ring over Ethernet": {"world_size": 32, "accelerator": "p100-pcie-16gb", "precision": "fp32"},
+    "a ring over Ethernet": {
+        "world_size": 32,
+        "accelerator": "p100-pcie-16gb",
+        "node": "pcie-workstation-8gpu",
+        "precision": "fp32",
+    },
     "a ring in the cloud": {"world_size": 32, "node": "aws-p3.16xlarge"},
     "out of a rack": {
         "world_size": 64,
@@ -73,6 +78,7 @@ EXACT = {
     "servers for every worker": {
         "world_size": 6,
         "accelerator": "p100-pcie-16gb",
+        "node": "pcie-workstation-8gpu",
         "accelerators_per_node": 2,
         "strategy": "parameter-server",
         "servers": 1,

@@ -8,6 +8,7 @@ import random
 import re
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,7 @@ from perfmodel import resolve as resolving
 from perfmodel.calibration import calibration
 from perfmodel.efficiency import Efficiency
 from perfmodel.errors import InputError
+from perfmodel.link_caveats import GENERIC_NODE
 from perfmodel.prediction import predict
 from perfmodel.prediction.bound import least_computation_time
 from perfmodel.prediction.collective import collective
@@ -124,10 +126,17 @@ def test_scenarios_take_as_long_under_other_ids(options, renamed):
 
 
 def test_every_accelerator_and_machine_takes_as_long_under_another_id(renamed):
-    each = [{"accelerator": id} for id in BUILT_IN.ids("accelerators")]
-    each += [{"node": id} for id in BUILT_IN.ids("nodes")]
+    each: list[dict[str, Any]] = [
+        {"accelerator": id, "world_size": 16 if BUILT_IN.accelerator(id).usual_node else 8}
+        for id in BUILT_IN.ids("accelerators")
+    ]
+    each += [{"node": id, "world_size": 16} for id in BUILT_IN.ids("nodes")]
     for options in each:
-        plain, other = asked(**options, world_size=16, precision="amp")
+        one = BUILT_IN.accelerator(options["accelerator"]) if "accelerator" in options else None
+        node = BUILT_IN.node(options.get("node") or (one and one.usual_node) or GENERIC_NODE)
+        if node.inter_link is None:
+            options["inter_link"] = "roce-100g"
+        plain, other = asked(**options, precision="amp")
         same(predict(other, renamed, constants()), predict(plain))
 
 
@@ -172,7 +181,8 @@ def test_every_network_takes_as_long_under_another_id(name):
     }
     here = resolve(Scenario(workload=name, world_size=8, input="synthetic"), BUILT_IN)
     there = here._replace(workload=dataclasses.replace(here.workload, id="w"))
-    moved = known._replace(efficiency=Efficiency(other))
+    borrowed = {"workload/w": known.efficiency.borrowed.get(f"workload/{name}", 0.0)}
+    moved = known._replace(efficiency=Efficiency(other, borrowed=borrowed))
     assert evaluate(there, moved).terms == evaluate(here, known).terms
     fed = {"scenario": here.scenario.model_copy(update={"input": "real"})}
     assert least_computation_time(there._replace(**fed)) == least_computation_time(here._replace(**fed))
@@ -231,14 +241,14 @@ def test_code_names_no_hardware_but_for_its_defaults():
     }
     assert named == {
         ("resolve.py", resolving.DEFAULT_ACCELERATOR),
-        ("resolve.py", resolving.GENERIC_NODE),
+        ("link_caveats.py", GENERIC_NODE),
         ("resolve.py", resolving.DEFAULT_INTER_LINK),
     }
 
 
 def link(tmp_path, **more):
     file = tmp_path / "mine.toml"
-    facts = {"id": "mine", "name": "mine", "kind": "nvlink", "scope": "intra"} | more
+    facts = {"id": "mine", "name": "mine", "kind": "nvlink", "scope": "intra", "generation": 4} | more
     lines = [f"{key} = {str(v).lower() if isinstance(v, bool) else repr(v)}" for key, v in facts.items()]
     for number, value in (("bandwidth", 1e10), ("hop_latency", 1e-6)):
         lines += ["", f"[{number}]", f"value = {value}", 'basis = "assumed"']

@@ -20,7 +20,7 @@ from tests.simulators import events
 
 NETWORKS = ("resnet50", "resnet101", "vgg16", "inception-v3", "googlenet", "alexnet", "densenet121")
 MACHINES = (
-    ("p100-pcie-16gb", 4),
+    ("k80", 4),
     ("p100-sxm2-16gb", 4),
     ("v100-sxm2-16gb", 8),
     ("t4", 2),
@@ -86,6 +86,7 @@ def test_tensors_gather_while_a_message_is_on_its_way() -> None:
     scenario = Scenario(
         workload="resnet101",
         accelerator="p100-pcie-16gb",
+        node="pcie-workstation-8gpu",
         accelerators_per_node=4,
         world_size=128,
         inter_link="ethernet-25g-tcp",

@@ -37,7 +37,7 @@ REFUSED = {
     "x.toml: id: the key is missing; name: the key is missing; ": lambda: check(
         {"peak_flops": 3}, Accelerator, Path("x.toml")
     ),
-    "(and 1 more)": lambda: check({"peak_flops": 3}, Accelerator, Path("x.toml")),
+    "(and 2 more)": lambda: check({"peak_flops": 3}, Accelerator, Path("x.toml")),
     "bandwidth: the key is missing; unknown key 'memory_bandwith'; nearest: memory_bandwidth": lambda: (
         misspelt()
     ),

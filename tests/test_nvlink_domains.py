@@ -12,7 +12,7 @@ import perfmodel
 from perfmodel.accuracy.collective_rows import COLUMNS, read_measurements
 from perfmodel.calibration import calibration
 from perfmodel.cli.collective_plot import title_of
-from perfmodel.collectives.place import Point, joined, places
+from perfmodel.collectives.place import Point, places
 from perfmodel.errors import InputError
 from perfmodel.prediction.assemble import time_of
 from perfmodel.prediction.bound import least_iteration_time
@@ -94,14 +94,12 @@ def test_the_title_of_a_figure_names_domains(ranks, words):
     assert words in title_of("all-reduce", fabric_of(ranks, CATALOGUE, accelerator="gb200"))
 
 
-@given(st.integers(1, 500), st.integers(1, 72), st.integers(1, 16))
-def test_domains_hold_their_nodes_and_their_adapters_are_those_of_whole_nodes(nodes, held, nics):
-    domains, adapters = joined(NVL72, nodes, held, nics)
+@given(st.integers(1, 500), st.integers(1, 72))
+def test_domains_hold_their_nodes(nodes, held):
+    domains = NVL72.domains(nodes, held)
     assert 1 <= domains <= nodes
     assert -(-nodes // domains) * held <= 72
-    assert adapters % nics == 0
-    assert adapters * domains <= nics * nodes
-    assert joined(CATALOGUE.link("nvlink5-nvswitch"), nodes, held, nics) == (nodes, nics)
+    assert CATALOGUE.link("nvlink5-nvswitch").domains(nodes, held) == nodes
 
 
 @pytest.mark.parametrize(("nodes", "outer", "groups"), [(18, "", 1), (36, "ib-ndr-400g", 2), (36, "", None)])

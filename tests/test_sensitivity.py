@@ -30,7 +30,12 @@ from perfmodel.specs.store import Catalogue
 BUILT_IN = Catalogue.built_in()
 SCENARIOS = {
     "one accelerator": {},
-    "a ring over Ethernet": {"world_size": 32, "accelerator": "p100-pcie-16gb", "precision": "fp32"},
+    "a ring over Ethernet": {
+        "world_size": 32,
+        "accelerator": "p100-pcie-16gb",
+        "node": "pcie-workstation-8gpu",
+        "precision": "fp32",
+    },
     "a ring in the cloud": {"world_size": 32, "node": "aws-p3.16xlarge"},
     "a ring of cards": {"world_size": 4, "accelerator": "k80", "workload": "vgg16"},
     "a tree": {"world_size": 8, "accelerator": "gtx-1080-ti", "algorithm": "tree", "overlap": "wfbp"},
@@ -275,7 +280,11 @@ def test_idle_arms_have_no_effect(name):
 
 
 def test_where_the_ring_overtakes_the_server():
-    options = {"accelerator": "p100-pcie-16gb", "inter_link": "ethernet-25g-tcp"}
+    options = {
+        "accelerator": "p100-pcie-16gb",
+        "node": "pcie-workstation-8gpu",
+        "inter_link": "ethernet-25g-tcp",
+    }
     case = sensitivity(Scenario(world_size=32, **options)).case
     turns = crossovers(case.setting, BUILT_IN, calibration())
     at = next(turn.at for turn in turns if turn.words.startswith("the ring overtakes"))
@@ -289,7 +298,12 @@ def test_where_the_ring_overtakes_the_server():
 
 
 def test_where_a_link_stops_being_the_bottleneck():
-    options = {"accelerator": "p100-pcie-16gb", "inter_link": "ethernet-25g-tcp", "world_size": 32}
+    options = {
+        "accelerator": "p100-pcie-16gb",
+        "node": "pcie-workstation-8gpu",
+        "inter_link": "ethernet-25g-tcp",
+    }
+    options |= {"world_size": 32}
     turns = crossovers(sensitivity(Scenario(**options)).case.setting, BUILT_IN, calibration())
     at = next(turn.at for turn in turns if "stops being the bottleneck" in turn.words)
 

@@ -20,6 +20,7 @@ name = "Two sockets"
 accelerators = 8
 host_link = "pcie3-x16"
 inter_link = "ethernet-10g-tcp"
+nics = 1
 """
 
 

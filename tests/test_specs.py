@@ -495,7 +495,8 @@ def test_report_finds_what_is_doubtful(tmp_path):
     assert found(tmp_path, K80.replace("value = 2.8e12", "value = 8.74e12")) == {"fp32 peak": "suspicious"}
     assert found(tmp_path, K80.replace("2026-11-20", "2024-01-01")) == {"stale datasheet": "stale"}
     assert found(tmp_path, K80.replace("2026-11-20", "2027-01-01")) == {"future datasheet": "suspicious"}
-    assert found(tmp_path, K80.replace("compute_units = 13\n", "")) == {"compute_units": "missing"}
+    for key in ("compute_units = 13", "compute_capability = 3.7"):
+        assert found(tmp_path, K80.replace(f"{key}\n", "")) == {"unreadable": "suspicious"}
     assert found(tmp_path, K80.replace("value = 935e9", "value = 9.35e12")) == {"fp64/fp32": "suspicious"}
     assumed = '[tdp]\nvalue = 150\nbasis = "assumed"\n'
     real = '[tdp]\nvalue = 150\nbasis = "datasheet"\nsource = "datasheet"\n'

@@ -46,7 +46,7 @@ SWEEPS: dict[str, dict[str, Any]] = {
     },
     "parameter servers": {
         "strategy": "parameter-server",
-        "accelerator": ["p100-pcie-16gb", "v100-sxm2-16gb"],
+        "accelerator": ["p100-sxm2-16gb", "v100-sxm2-16gb"],
         "servers": [None, 2, 7],
         "local_aggregation": [True, False],
         "overlap": [None, "none", "bucketed", "priority"],

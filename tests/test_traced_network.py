@@ -58,8 +58,9 @@ def test_a_patch_is_no_product_of_a_network_without_convolutions():
 
 def test_a_table_that_says_no_weights_is_not_compared(tmp_path):
     file = tmp_path / "own.csv"
-    file.write_text("name,kind,forward_flops\na,conv,1e9\nb,linear,1e6\n")
+    columns = "name,kind,gemm_rows,gemm_columns,gemm_depth,kernel_size,tensors\n"
+    file.write_text(f"{columns}a,conv,100,32,9,3,\nb,linear,1,10,32,,320\n")
     check_network(traced({9408, 4096}), workload_from_file(str(file)))
-    file.write_text("name,kind,forward_flops,tensors\na,conv,1e9,288\nb,linear,1e6,\n")
+    file.write_text(f"{columns}a,conv,100,32,9,3,288\nb,linear,1,10,32,,\n")
     with pytest.raises(InputError, match="of its 2 sizes of convolutions 0 are"):
         check_network(traced({9408, 4096}), workload_from_file(str(file)))

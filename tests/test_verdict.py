@@ -73,7 +73,12 @@ def test_half_the_latency_of_a_link_is_that_of_the_link_alone():
     ("asked", "words", "factors"),
     [
         (
-            {"workload": "vgg16", "accelerator": "rtx-3090", "world_size": 64}
+            {
+                "workload": "vgg16",
+                "accelerator": "rtx-3090",
+                "node": "pcie-workstation-8gpu",
+                "world_size": 64,
+            }
             | {"inter_link": "ib-xdr-800g", "nics": 2},
             "twice its rate",
             {"intra_link_bandwidth": 2, "socket_link_bandwidth": 2},

@@ -2,11 +2,12 @@
 
 import json
 import random
-import warnings
 
 import pytest
 
 from perfmodel.errors import InputError
+from perfmodel.prediction import predict
+from perfmodel.specs.scenario import Scenario
 from perfmodel.workloads import workload, workload_from_file
 
 onnx = pytest.importorskip("onnx")
@@ -133,9 +134,10 @@ def test_onnx_unknown_operator_is_named(tmp_path):
     x = g.op("Conv", "image", g.weight("w", 4, 3, 3, 3), kernel_shape=[3, 3])
     x = g.op("Hardmax", x)
     path = g.save(tmp_path / "h.onnx", [("image", [1, 3, 8, 8])], x)
-    with pytest.warns(UserWarning, match="Hardmax"):
-        read = workload_from_file(path)
+    read = workload_from_file(path)
     assert "Hardmax" in read.variant
+    assert "Hardmax" in read.remarks[0]
+    assert read.remarks[0] in predict(Scenario(workload=str(path))).warnings
     assert [layer.kind for layer in read.layers] == ["conv", "other", "loss"]
     assert read.layers[1].forward_elements == 2 * 4 * 6 * 6
 
@@ -164,9 +166,7 @@ def test_onnx_with_damage_is_read_or_refused(tmp_path, seed):
     for _ in range(3):
         content[rng.randrange(len(content))] = rng.choice([0, 1, 255, rng.randrange(256)])
     path.write_bytes(content)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        answer = read_or_refused(path)
+    answer = read_or_refused(path)
     assert answer
     assert "\n" not in answer
 
@@ -308,10 +308,16 @@ def test_csv(tmp_path):
     path = table(
         tmp_path,
         "# two layers\nname,kind,tensors,forward_flops,backward_flops,forward_elements,kernel_size\n"
-        "first,conv,9408 64,236027904,236027904,953344,7x7\n\nlast,linear,,1e6,,2000,\n",
+        "first,conv,9408 64,236027904,236027904,953344,7x7\n\nlast,linear,500000,1e6,,2000,\n",
     )
     read = workload_from_file(path)
-    assert read.parameters == 9472
+    first, last = read.layers
+    assert (first.gemm_rows, first.gemm_columns, first.gemm_depth) == (112 * 112, 64, 147)
+    assert first.saved_elements == 112 * 112 * 3
+    assert last.gemm_rows == pytest.approx(1)
+    assert last.gemm_columns == pytest.approx(last.gemm_depth) == pytest.approx(500000**0.5)
+    assert read.remarks == ("last: as many outputs as inputs, as no column says",)
+    assert read.parameters == 9472 + 500000
     assert read.layers[0].kernel_size == (7, 7)
     assert read.layers[0].backward_flops == 236027904
     assert read.layers[1].backward_flops == 2e6
@@ -338,6 +344,25 @@ def test_csv(tmp_path):
         ("name,kind,stride\na,conv,0\n", "column stride: '0'; expected a whole number above 0"),
         ("name,kind,kernel_size\na,conv,3x3x3\n", "column kernel_size: '3x3x3'; expected a filter size"),
         ("name,kind\na,conv,3\n", "line 2: 3 fields; expected 2"),
+        (
+            "name,kind,forward_flops\na,linear,5e6\n",
+            r"line 2 \(a\): without gemm_rows, gemm_columns, gemm_depth; ",
+        ),
+        (
+            "name,kind,gemm_rows,gemm_columns\na,matmul,4,4\n",
+            "without gemm_depth; a matmul is a matrix product",
+        ),
+        (
+            "name,kind,forward_flops,gemm_rows,gemm_columns,gemm_depth\na,linear,64,1,8,8\n",
+            "forward_flops is 64; its shape has 2 x rows x columns x depth x count = 128",
+        ),
+        ("name,kind,tensors,gemm_rows\na,linear,64,0\n", "gemm_rows is 0; a linear is a matrix product"),
+        ("name,kind\na,norm\n", "forward_elements is missing; expected the elements a norm reads and writes"),
+        ("name,kind,forward_elements\na,norm,100\n", "no convolution or matrix product in it"),
+        (
+            "name,kind,tensors,gemm_rows,gemm_columns,gemm_depth\na,matmul,,4,4,4\n",
+            "no layer has a parameter, so nothing is trained; expected the column tensors",
+        ),
         ("name,kind\n,conv\n", "line 2, column name: empty"),
         ('name,kind\n"a,conv\n', "line 2: unexpected end of data"),
     ],
@@ -377,8 +402,89 @@ def test_files_that_are_none(tmp_path):
         workload_from_file(table(tmp_path, "name,kind\na,add\n"), 128)
 
 
-def test_known_operators_warn_of_nothing(tmp_path):
-    path = resnet18(tmp_path / "r18.onnx")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+def test_of_known_operators_there_is_nothing_to_remark(tmp_path):
+    assert workload_from_file(resnet18(tmp_path / "r18.onnx")).remarks == ()
+
+
+WHOLE = "name,kind,tensors,forward_flops,gemm_rows,gemm_columns,gemm_depth,gemm_count,kernel_size\n"
+
+
+@pytest.mark.parametrize(
+    ("cells", "shape", "tensors", "flops"),
+    [
+        ("linear,64 8,128,,,,,", (1, 8, 8, 1), (64, 8), 128),
+        ("linear,64 4,,1,,,,", (1, 4, 16, 1), (64, 4), 128),
+        ("linear,96,,3,,8,,", (3, 12, 8, 1), (96,), 576),
+        ("conv,288,57600,,32,,,3x3", (100, 32, 9, 1), (288,), 57600),
+        ("conv,2304 16,,50,,,,3", (50, 16, 144, 1), (2304, 16), 230400),
+        ("depthwise-conv,288,,100,,,,3", (100, 1, 9, 32), (288,), 57600),
+        ("matmul,,1024,4,4,,2,", (4, 4, 16, 2), (), 1024),
+    ],
+)
+def test_what_a_table_leaves_out_follows_from_the_rest(cells, shape, tensors, flops, tmp_path):
+    text = f"{WHOLE}a,{cells}\nb,linear,100 10,200,,,,,\n"
+    read = workload_from_file(table(tmp_path, text))
+    layer = read.layers[0]
+    assert (layer.gemm_rows, layer.gemm_columns, layer.gemm_depth, layer.gemm_count) == shape
+    assert (layer.tensors, layer.forward_flops, layer.backward_flops) == (tensors, flops, 2 * flops)
+    assert layer.forward_elements > layer.saved_elements > 0
+    assert read.remarks == ()
+
+
+def test_without_the_column_weights_are_those_of_the_products(tmp_path):
+    text = "name,kind,gemm_rows,gemm_columns,gemm_depth,forward_elements\na,linear,1,64,32,\nb,norm,,,,100\n"
+    read = workload_from_file(table(tmp_path, text))
+    assert read.layers[0].tensors == (2048,)
+    assert read.layers[1].saved_elements == 50
+
+
+@pytest.mark.parametrize("name", ["resnet18", "bert-base", "mobilenet-v2"])
+def test_a_table_without_shapes_takes_about_as_long_as_one_with_them(name, tmp_path):
+    """Without columns of shape products took up to 800 times as long, and any batch fitted."""
+    given = [layer for layer in workload(name).layers if layer.kind != "matmul"]
+    rows = ["name,kind,tensors,forward_flops,forward_elements,kernel_size"]
+    for layer in given:
+        kernel = "x".join(map(str, layer.kernel_size[:2]))
+        tensors = " ".join(map(str, layer.tensors))
+        if layer.kind in ("conv", "depthwise-conv", "linear") and layer.gemm_rows:
+            tensors = str(round(layer.gemm_columns * layer.gemm_depth * layer.gemm_count))
+        flops = layer.forward_flops or ""
+        rows.append(f"{layer.name},{layer.kind},{tensors},{flops},{layer.forward_elements},{kernel}")
+    bare = table(tmp_path, "\n".join(rows))
+    whole = tmp_path / "whole.csv"
+    fields = (*rows[0].split(","), "gemm_rows", "gemm_columns", "gemm_depth", "gemm_count")
+    lines = [
+        f"{row},{layer.gemm_rows},{layer.gemm_columns},{layer.gemm_depth},{layer.gemm_count}"
+        for row, layer in zip(rows[1:], given, strict=True)
+    ]
+    whole.write_text("\n".join([",".join(fields), *lines]))
+    one, other = (predict(Scenario(workload=str(path))) for path in (bare, whole))
+    assert one.iteration_time == pytest.approx(other.iteration_time, rel=0.25)
+    ratio = one.memory.largest_local_batch_size / other.memory.largest_local_batch_size
+    assert 0.5 < ratio < 2
+
+
+def test_onnx_products_with_weights_of_three_dimensions_are_counted(tmp_path):
+    g = Graph()
+    x = g.op("MatMul", "x", g.weight("w", 4, 16, 8))
+    read = workload_from_file(g.save(tmp_path / "e.onnx", [("x", [1, 4, 10, 16])], x))
+    layer = read.layers[0]
+    assert (layer.kind, layer.forward_flops, layer.tensors) == ("matmul", 2 * 4 * 10 * 16 * 8, (512,))
+    assert read.remarks == ()
+
+
+def test_onnx_without_its_weights_is_refused(tmp_path):
+    g = Graph()
+    x = g.op("Gemm", "x", "w", transB=1)
+    path = g.save(tmp_path / "m.onnx", [("x", [1, 16]), ("w", [8, 16])], x)
+    with pytest.raises(InputError, match="nothing is trained; export it with its weights"):
+        workload_from_file(path)
+
+
+def test_onnx_operators_whose_products_nobody_counts_are_refused(tmp_path):
+    g = Graph()
+    x = g.op("Conv", "image", g.weight("w", 4, 3, 3, 3), kernel_shape=[3, 3])
+    x = g.op("Einsum", x, x, equation="abcd,abcd->abcd")
+    path = g.save(tmp_path / "e.onnx", [("image", [1, 3, 8, 8])], x)
+    with pytest.raises(InputError, match=r"\(Einsum\) computes matrix products that are not counted"):
         workload_from_file(path)

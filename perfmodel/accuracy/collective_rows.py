@@ -11,7 +11,7 @@ from typing import NamedTuple
 from perfmodel.accuracy.held_out import learned_part
 from perfmodel.accuracy.runs import NOT_STATED, UNSTATED_TRUST
 from perfmodel.accuracy.scenarios import Refused, named
-from perfmodel.collectives.place import USUAL_YEAR, Point, check_mesh, joined
+from perfmodel.collectives.place import USUAL_YEAR, Point, check_mesh
 from perfmodel.errors import InputError
 from perfmodel.reading import read_table
 from perfmodel.specs.accelerator import Accelerator
@@ -131,7 +131,8 @@ def _point(row: dict[str, str], where: str, catalogue: Catalogue) -> Point:
     inside = row["intra_link"] or _way_to_the_adapter(chip, ranks // nodes)
     link = catalogue.link(named("links", inside, catalogue))
     nics = int(_number(row, "nics_per_node", where)) if row.get("nics_per_node") else 1
-    groups, adapters = joined(link, nodes, ranks // nodes, nics)
+    groups = link.domains(nodes, ranks // nodes)
+    adapters = nics * (nodes // groups)
     between = row.get("inter_link", "") if groups > 1 else ""
     if groups > 1 and not between:
         raise Refused("no link between nodes")

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from perfmodel.accuracy.mlperf_rows import ROUNDS, Submission
 from perfmodel.accuracy.scenarios import Refused, named
+from perfmodel.link_caveats import GENERIC_NODE
 from perfmodel.prediction import predict
 from perfmodel.recipes import benchmarks
-from perfmodel.resolve import GENERIC_NODE
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 

@@ -10,7 +10,7 @@ from perfmodel.accuracy.data_parallel_run import DataParallelRun
 from perfmodel.accuracy.runs import Run
 from perfmodel.accuracy.software import VARIANTS, optimizer_of, software_of
 from perfmodel.errors import InputError
-from perfmodel.resolve import GENERIC_NODE
+from perfmodel.link_caveats import GENERIC_NODE
 from perfmodel.sharing import predicts_tokens
 from perfmodel.specs.provenance import SourcedSpec
 from perfmodel.specs.scenario import Scenario
@@ -161,11 +161,11 @@ def _letters(name: str) -> str:
 
 
 def _node(run: Run, catalogue: Catalogue) -> str | None:
-    """The machine, where it is known; a workstation where the usual one is too small for the run."""
+    """The machine, where it is known; a workstation where none is usual, or it is too small for the run."""
     if run.node:
         return run.node
     usual = catalogue.accelerator(run.accelerator).usual_node
-    if usual is not None and catalogue.node(usual).accelerators < run.accelerators_per_node:
+    if usual is None or catalogue.node(usual).accelerators < run.accelerators_per_node:
         return GENERIC_NODE
     return None
 

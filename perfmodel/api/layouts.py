@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -276,13 +276,12 @@ def layouts(
         raise InputError(_nothing(result, network.name, gpus, fabric, on))
     shown = range(min(fitting, top or fitting))
     again = _again(result, model, length)
+    adapts, samples = lora is not None, global_batch_size / gpus
+    least = least_layout_time(network, fabric.accelerator, precision, samples, adapts)
     rows = tuple(
-        _row(result, row, model, fabric, name, length, precision, lora is not None, float(again[row]))
+        _row(result, row, model, fabric, name, length, precision, adapts, float(again[row]), least)
         for row in shown
     )
-    each = global_batch_size / gpus
-    least = least_layout_time(network, fabric.accelerator, precision, each, lora is not None)
-    rows = tuple(replace(row, interval=bounded(row.interval, row.iteration_time, least)) for row in rows)
     machine = f"{gpus} x {fabric.accelerator.id}"
     if fabric.link.kind == "torus" and fabric.per_node == gpus:
         machine += f", one slice joined by {fabric.link.id}"
@@ -304,13 +303,7 @@ def _grid(result: SearchResult) -> tuple[LayoutCell, ...]:
         return value if math.isfinite(value) else None
 
     return tuple(
-        LayoutCell(
-            cell.tensor_parallel,
-            cell.pipeline_parallel,
-            known(cell.iteration_time),
-            known(cell.least_bytes),
-            cell.reason,
-        )
+        LayoutCell(*cell[:2], known(cell.iteration_time), known(cell.least_bytes), cell.reason)
         for cell in result.grid
     )
 
@@ -367,6 +360,7 @@ def _row(
     precision: str,
     adapts: bool,
     again: float,
+    least: float,
 ) -> LayoutRow:
     layout = result.layout(row)
     terms = {name: float(getattr(result.steps, part)[row]) for name, part in PART_OF_STEP.items()}
@@ -380,7 +374,7 @@ def _row(
     return LayoutRow(
         layout.words(),
         time,
-        ends(time, spread_of(model, fabric.accelerator.id)),
+        bounded(ends(time, spread_of(model, fabric.accelerator.id)), time, least),
         terms,
         {"bytes": sum(memory.values()), "capacity": fabric.accelerator.memory_capacity, **memory},
         mfu,

@@ -174,11 +174,17 @@ def command(
 
 
 def _print_one(result: Collective) -> None:
+    from perfmodel.prediction.bound import clipped_words
+
     size = show(result.message_bytes, "B")
     click.echo(f"{result.collective} of {size} over {result.group_size} ranks {result.where}")
     lines = [
         ("time", show(result.time, "s")),
         ("80 % interval", result.interval_text),
+        (
+            "cut at",
+            clipped_words(result.interval) if result.interval and result.interval.clipped_at else None,
+        ),
         ("algorithm", result.way),
         ("algorithm bandwidth", show(result.algorithm_bandwidth, "B/s")),
         ("bus bandwidth", show(result.bus_bandwidth, "B/s")),

@@ -288,20 +288,6 @@ def check_mesh(link: Link, ranks: int) -> None:
         raise InputError(f"{link.id} joins {most} ranks in a node, not {ranks}; spread them over nodes")
 
 
-def joined(link: Link, nodes: int, held: int, nics: int) -> tuple[int, int]:
-    """Return the groups that a link joins, and the adapters of the smallest: of nodes, or of NVLink domains.
-
-    Parameters
-    ----------
-    link : inside a node
-    nodes : that ranks lie on, spread over domains as evenly as they go
-    held : accelerators of a node, taken or not
-    nics : adapters of a node
-    """
-    groups = link.domains(nodes, held)
-    return groups, nics * (nodes // groups)
-
-
 def traffic_of(collective: str, ranks: int) -> float:
     """Messages that pass each rank's port, in messages of the collective's size."""
     whole = {"all-reduce": 2 * (ranks - 1) / ranks, "broadcast": 1.0, "send-receive": 1.0}

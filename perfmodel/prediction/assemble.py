@@ -180,6 +180,8 @@ def _predicted(setting: Setting, constants: Calibration) -> Prediction:
     step = _plain(evaluate(setting, constants))
     way = best_way(setting, step.work, step.fabric, constants) if communicates(setting) else setting
     chosen = choice_note(way, step.work, step.fabric, merging_cost(setting, constants))
+    if (one := way.scenario.algorithm) != setting.scenario.algorithm:
+        chosen = f"--algorithm {setting.scenario.algorithm} chose {one} for every message"
     if chosen:
         setting = setting._replace(warnings=(*setting.warnings, chosen))
     baseline_time = _baseline_time(setting, step, constants)

@@ -95,6 +95,11 @@ class Collective(Record):
         return show_range(self.interval.low_80, self.interval.high_80, "s") if self.interval else None
 
     @property
+    def clipped_at(self) -> float | None:
+        """The least time that links allow [s], where an end of the interval was moved up to it; else None."""
+        return self.interval.clipped_at if self.interval else None
+
+    @property
     def where(self) -> str:
         """Where the ranks lie."""
         return f"on {self.nodes} nodes" if self.nodes > 1 else "in one node"
@@ -222,9 +227,9 @@ def _numbers(name: str, fabric: Point) -> Fabric:
     if fabric.nodes == 1:
         return Fabric(hop, inside, 0.0, inside)
     assert link is not None  # ``collective`` has refused it
-    limits = port_limits(link, constants, fabric.connections)
 
     def carried(slowdown: float) -> float:
+        limits = port_limits(link, constants, fabric.connections, slowdown=slowdown)
         return fabric.nics * min((limits | {"link": limits["link"] / slowdown}).values())
 
     outer = carried(fabric.of(name, 1.0).slowdown)

@@ -6,16 +6,17 @@ from collections.abc import Mapping
 from typing import NamedTuple, get_args
 
 from perfmodel.calibration import before_fit
-from perfmodel.collectives.place import Point, joined
+from perfmodel.collectives.place import Point
 from perfmodel.collectives.place import inside as rate_inside
 from perfmodel.collectives.racks import Racks
 from perfmodel.errors import InputError, unknown_name
-from perfmodel.link_caveats import capped, check_racks, doubt_links
-from perfmodel.resolve import DEFAULT_ACCELERATOR, DEFAULT_INTER_LINK, GENERIC_NODE
+from perfmodel.link_caveats import GENERIC_NODE, capped, check_racks, doubt_links, require_network
+from perfmodel.resolve import DEFAULT_ACCELERATOR
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
 from perfmodel.specs.peer_graph import ranks_of
+from perfmodel.specs.placement import domains
 from perfmodel.specs.scenario import Placement
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.torus import parse_torus
@@ -96,10 +97,13 @@ def fabric_of(
         raise InputError(f"{ranks} ranks do not spread evenly over {nodes} nodes")
     inside = _said(intra_link) or _inner_link(on, catalogue, alone=ranks == nodes)
     link = catalogue.link(inside.value)
-    held = machine.accelerators if machine is not None else ranks // nodes
     of_node = _said(nics) or _adapters(machine)
     each = int(of_node.value)
-    groups, adapters = joined(link, nodes, held, each)
+    if machine is None:
+        groups = link.domains(nodes, ranks // nodes)
+    elif (groups := domains(nodes, machine, link, inter_link)) > 1:
+        require_network(machine, inter_link, None if node else on.accelerator)
+    adapters = each * (nodes // groups)
     between = _said(inter_link) or (_outer_link(machine) if groups > 1 else None)
     outer = catalogue.link(between.value) if between is not None else None
     own = outer
@@ -113,8 +117,8 @@ def fabric_of(
         limit = show(machine.network_bandwidth.value, "B/s")
         notes.append(f"taken: {limit} of a machine, the network limit of {machine.id}")
     if groups < nodes and link.domain is not None:
-        domains = f"one {_place_of(nodes)}" if groups == 1 else f"{groups} NVLink domains"
-        notes.append(f"taken: {nodes} nodes as {domains}, as {link.id} joins {link.domain.value:g} ranks")
+        words = f"one {_place_of(nodes)}" if groups == 1 else f"{groups} NVLink domains"
+        notes.append(f"taken: {nodes} nodes as {words}, as {link.id} joins {link.domain.value:g} ranks")
     if racks is not None and racks.oversubscription > 1 and groups > 1:
         notes.append(_of_racks(racks, nodes))
     if groups == 1 and inter_link is not None:
@@ -230,7 +234,8 @@ def _inner_link(on: _Machine, catalogue: Catalogue, alone: bool) -> _Taken:
         own = _Taken(on.node.intra_link, on.node.id)
     elif chip is not None:
         own = _Taken(chip.peer_link or chip.host_link, chip.id)
-    if alone and (own is None or catalogue.link(own.value).domain is None):
+    spans_nodes = own is not None and ((link := catalogue.link(own.value)).domain or link.kind == "torus")
+    if alone and not spans_nodes:
         return on.host_link or _Taken(catalogue.accelerator(DEFAULT_ACCELERATOR).host_link)
     if own is not None:
         return own
@@ -240,11 +245,9 @@ def _inner_link(on: _Machine, catalogue: Catalogue, alone: bool) -> _Taken:
 
 
 def _outer_link(machine: Node | None) -> _Taken | None:
-    """Name the link between machines; None where no machine is known."""
-    if machine is None:
+    """Name the link between machines; None where no machine is known, or it names none."""
+    if machine is None or machine.inter_link is None:
         return None
-    if machine.inter_link is None:
-        return _Taken(DEFAULT_INTER_LINK)
     return _Taken(machine.inter_link, machine.id)
 
 

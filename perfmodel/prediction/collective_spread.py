@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from perfmodel.collectives.model import fitted
 from perfmodel.collectives.place import Point, inside
-from perfmodel.prediction.bound import end_at
+from perfmodel.prediction.bound import end_at, physical
 from perfmodel.prediction.network_cuts import cuts_of, least_time
 from perfmodel.prediction.result import Interval
 from perfmodel.step.profiled import NORMAL_80, NORMAL_95
@@ -91,11 +91,12 @@ def is_seen(point: Point) -> bool:
 def interval_of(point: Point, time: float) -> Interval:
     """Return the interval of a collective's predicted time, by what the shipped fit learned [s]."""
     known = is_seen(point)
-    ends = span(point, time, spread_of(point, known, fitted().spreads))
     by = point.inter_link if point.nodes > 1 and point.inter_link is not None else point.link
     over = NVLINK_DOMAIN if transport_of(point) == NVLINK_DOMAIN else by.kind
     reasons = [] if known else [f"fewer than two sources measured collectives over {over}"]
-    return Interval(**ends._asdict(), wider_because=reasons)
+    ends = _raw(time, spread_of(point, known, fitted().spreads))
+    result = Interval.model_construct(**ends._asdict(), wider_because=reasons, clipped_at=None)
+    return physical(result, time, least_of(point))
 
 
 def span(point: Point, time: float, spread: float) -> Span:
@@ -107,8 +108,17 @@ def span(point: Point, time: float, spread: float) -> Span:
     time : predicted [s]
     spread : standard deviation of ln(measured / predicted)
     """
+    ends, least = _raw(time, spread), least_of(point)
+    return ends._replace(low_80=end_at(ends.low_80, time, least), low_95=end_at(ends.low_95, time, least))
+
+
+def least_of(point: Point) -> float:
+    """Return the time of a collective that no schedule beats: what the narrowest cut must carry [s]."""
     cuts = cuts_of(point)
     parts = (least_time(point.collective, point.group_size, point.message_bytes, cut) for cut in cuts)
-    least = max((float(part) for part in parts), default=0.0)
+    return max((float(part) for part in parts), default=0.0)
+
+
+def _raw(time: float, spread: float) -> Span:
     near, wide = (math.exp(z * spread) for z in (NORMAL_80, NORMAL_95))
-    return Span(end_at(time / near, time, least), time * near, end_at(time / wide, time, least), time * wide)
+    return Span(time / near, time * near, time / wide, time * wide)

@@ -8,7 +8,7 @@ from typing import Any
 
 from perfmodel import ops
 from perfmodel.calibration import Calibration
-from perfmodel.link_caveats import capped, is_slice
+from perfmodel.link_caveats import capped
 from perfmodel.prediction.absurd import checked
 from perfmodel.prediction.bound import least_iteration_time, physical
 from perfmodel.prediction.limits import limit_words, with_remedy
@@ -59,6 +59,8 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
     same = layer if layout.expert_parallel == 1 else None
     alone = step_of(job_of(case._replace(layout=single)), learned, same).iteration_time * factor
     baseline_time = float(alone + shared_input_time(setting, single, alone, constants))
+    if single == layout:
+        baseline_time = time  # added up in another order, it is another number by its last digit
     exposed = float(sent(result.terms))
     rows = cache(partial(_rows, job, step, factor))
     step = Step(*(part * factor for part in step))
@@ -78,7 +80,7 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
         doubt = slip_note(str(setting.scenario.anchor), float(start[0]) / float(start[1]))
         warnings += [doubt] if doubt else []
     warnings += _caveats(setting, layout, bool(case.stack.flash) and not case.stack.checkpoints_operations)
-    if come_to["scaling_efficiency"] > 1.001:
+    if come_to["scaling_efficiency"] > 1:
         warnings.append(
             "scaling efficiency above 100 %: replicas share weight updates that one replica alone does whole"
         )
@@ -205,7 +207,7 @@ def _caveats(setting: Setting, layout: Layout, selects_nothing: bool) -> list[st
     """Return what is possible and poor on this machine."""
     remarks = []
     domain = setting.accelerators_per_domain
-    if layout.tensor_parallel > domain and not is_slice(setting.scenario, setting.node, setting.intra_link):
+    if layout.tensor_parallel > domain:
         remarks.append(
             f"tensor parallelism of {layout.tensor_parallel} leaves {setting.intra_link.id}, "
             f"which joins {domain}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from perfmodel.link_caveats import is_slice
 from perfmodel.resolve import Setting
 from perfmodel.specs.torus import runs_torus, usual_torus
 from perfmodel.workloads.tables import has_tables
@@ -50,9 +49,9 @@ def understood(setting: Setting) -> dict[str, object]:
         filled["torus_dimensions"] = setting.scenario.torus_dimensions or str(usual)
     if setting.updates is not None:
         filled |= setting.updates.options(setting.world_size)
+    if setting.is_slice:
+        filled["inter_link"] = None
     if setting.layout is not None:
-        if is_slice(setting.scenario, setting.node, setting.intra_link):
-            filled["inter_link"] = None
         filled |= {"overlap": None, **_of_layout(setting.layout)}
     if setting.profile is not None and setting.profile.measures_input:
         # the measured wait stands, unless it was asked for other workers

@@ -136,4 +136,6 @@ def placement(setting: Setting) -> str:
     groups = setting.domains
     if groups == nodes:
         return words
+    if setting.is_slice:
+        return f"{words} in one slice"
     return f"{words} in {'one NVLink domain' if groups == 1 else f'{groups} NVLink domains'}"

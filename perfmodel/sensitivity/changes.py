@@ -11,6 +11,7 @@ from typing import Any
 from perfmodel.anchor import parse_anchor
 from perfmodel.resolve import Setting
 from perfmodel.sensitivity.case import Case, scaled_quantity, scaled_spec
+from perfmodel.specs.accelerator import USUAL_POWER
 from perfmodel.specs.link import Link
 from perfmodel.specs.provenance import Quantity
 from perfmodel.specs.workload import Workload
@@ -67,10 +68,6 @@ def vector_peak(case: Case, factor: float) -> Case:
     )
 
 
-USUAL_POWER = 250.0
-"""[W]; what a prediction takes for an accelerator whose spec does not say."""
-
-
 def power(case: Case, factor: float) -> Case:
     """Multiply the rated power, or what is taken for it."""
     accelerator = case.setting.accelerator
@@ -83,8 +80,8 @@ def power(case: Case, factor: float) -> Case:
 def compute_units(case: Case, factor: float) -> Case:
     """Multiply the units that share a product."""
     accelerator = case.setting.accelerator
-    units = accelerator.compute_units
-    return with_accelerator(case, accelerator.model_copy(update={"compute_units": units and units * factor}))
+    units: Any = accelerator.compute_units * factor
+    return with_accelerator(case, accelerator.model_copy(update={"compute_units": units}))
 
 
 def with_workload(case: Case, workload: Workload) -> Case:

@@ -40,7 +40,9 @@ def crossovers(setting: Setting, catalogue: Catalogue, constants: Calibration) -
     catalogue, constants : as for ``predict``
     """
     asked = {name: getattr(setting.scenario, name) for name in setting.scenario.model_fields_set}
-    asked |= {"accelerator": setting.accelerator.id, "node": setting.node.id}
+    asked["accelerator"] = setting.accelerator.id
+    if setting.scenario.node or setting.accelerator.usual_node:  # else nobody knows what joins several
+        asked["node"] = setting.node.id
     return [
         *_strategies(setting, asked, catalogue, constants),
         *_compression(setting, constants),

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from perfmodel.sensitivity import changes
 from perfmodel.sensitivity.case import Case
+from perfmodel.specs.accelerator import USUAL_POWER
 from perfmodel.step.communication import by_library
 from perfmodel.step.layer_rates import REFERENCE_PER_WATT
 
@@ -229,7 +230,7 @@ INPUTS: tuple[Input, ...] = (
         "usual_power",
         "W",
         "taken where a spec does not say",
-        lambda c: None if c.setting.accelerator.tdp else changes.USUAL_POWER,
+        lambda c: None if c.setting.accelerator.tdp else USUAL_POWER,
         changes.power,
         {"J": 1, "s": -1},
         inner=True,

@@ -17,8 +17,23 @@ _PATHS: dict[str, tuple[str, ...]] = {
 
 COLLECTIVE_LIBRARIES = {"NVIDIA": "NCCL", "AMD": "RCCL"}
 """By vendor; RCCL is NCCL ported to AMD, and chooses in the same way.  A TPU has rings of its own."""
+USUAL_POWER = 250.0
+"""Of an accelerator whose power limit nobody published (assumed) [W]."""
 TPU_VENDOR = "Google"
 """Whose every accelerator is a TPU."""
+
+NEEDED: dict[str, dict[str, str]] = {
+    "NVIDIA": {
+        "compute_capability": "CUDA's number of the instruction set, e.g. 9.0 of the H100",
+        "tdp": "its power limit in W, a table with value, basis and source",
+    },
+    "AMD": {"tdp": "its power limit in W, a table with value, basis and source"},
+    TPU_VENDOR: {
+        "matrix_units": "the matrix-multiply units of a chip, e.g. 8 of the TPU v4",
+        "peer_link": "the id of its torus links, e.g. tpu-v4-ici",
+    },
+}
+"""By vendor: fields that predictions read in every file of it, and what is expected there."""
 
 
 class Accelerator(SourcedSpec):
@@ -44,7 +59,7 @@ class Accelerator(SourcedSpec):
     """In which it came out."""
     compute_capability: Annotated[float, Within(gt=0)] | None = None
     """CUDA's number of the instruction set, 7.0 for Volta, as NVIDIA lists it; None off NVIDIA."""
-    compute_units: PositiveInt | None = None
+    compute_units: PositiveInt
     """Streaming multiprocessors, compute units or cores."""
     matrix_units: PositiveInt | None = None
     """Units that each compute a tile of a matrix product; None: ``compute_units``."""
@@ -98,8 +113,16 @@ class Accelerator(SourcedSpec):
         return COLLECTIVE_LIBRARIES.get(self.vendor)
 
     def check_together(self) -> None:
-        """Refuse a measured product of a format without a peak, and a number without its source."""
+        """Refuse a missing key that predictions read, and numbers that lack a peak or a source."""
         super().check_together()
+        written = {vendor.casefold(): vendor for vendor in NEEDED}.get(self.vendor.casefold(), self.vendor)
+        if written != self.vendor:
+            raise ValueError(f"vendor = {self.vendor!r}: expected {written!r}")
+        for name, expected in NEEDED.get(self.vendor, {}).items():
+            if getattr(self, name) is None:
+                raise ValueError(f"{name}: the key is missing; {self.vendor} needs {expected}")
+        if self.peak_clock == "base" and None in (self.base_clock, self.boost_clock):
+            raise ValueError("base_clock, boost_clock: peak_clock = 'base' needs both")
         missing = [name for name in self.achieved_flops if name not in self.peak_flops]
         if missing:
             raise ValueError(f"achieved_flops: {missing[0]} is measured but has no entry in peak_flops")

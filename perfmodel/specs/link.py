@@ -108,8 +108,10 @@ class Link(SourcedSpec):
         return self.ring_bandwidth.by_group_size if self.ring_bandwidth else {}
 
     def check_together(self) -> None:
-        """Refuse more than everything, what only a switch does without one, and numbers without sources."""
+        """Refuse more than everything, what only a switch does without one, and what lacks a source."""
         super().check_together()
+        if self.kind == "nvlink" and self.generation is None:
+            raise ValueError("generation: the key is missing; NVLink needs it, e.g. 4 of the H100's")
         if self.achieved_fraction is not None and self.achieved_fraction.value > 1:
             raise ValueError(f"achieved_fraction.value is {self.achieved_fraction.value}; expected at most 1")
         if self.switch_adds and not self.switched:

@@ -44,7 +44,9 @@ class Node(SourcedSpec):
         return (self.vcpus or 0) // 2
 
     def check_together(self) -> None:
-        """Refuse links between accelerators that it does not have, and numbers without sources."""
+        """Refuse a network without ``nics``, links of absent accelerators, and numbers without sources."""
         super().check_together()
+        if self.inter_link is not None and self.nics is None:
+            raise ValueError(f"nics: the key is missing; expected how many {self.inter_link} the machine has")
         if ranks_of(self.peer_graph) > self.accelerators:
             raise ValueError(f"peer_graph: expected pairs of two of 0..{self.accelerators - 1}")

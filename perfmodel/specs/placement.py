@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from perfmodel import ops
+from perfmodel.errors import InputError
 from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
+from perfmodel.units import plural
 
 
 def placed(world_size: Any, held: int) -> tuple[Any, Any]:
@@ -18,7 +20,52 @@ def placed(world_size: Any, held: int) -> tuple[Any, Any]:
     return -(-world_size // held), ops.minimum(world_size, held)
 
 
-def in_domains(world_size: int, held: int, node: Node, link: Link) -> tuple[int, int]:
+def nodes_filled(world_size: int, held: int | None, node: Node, warnings: list[str]) -> tuple[int, int]:
+    """Return the nodes of a job, and the accelerators in the fullest; it fills node after node.
+
+    Parameters
+    ----------
+    world_size : accelerators of the job
+    held : of a node, if the job says how many
+    node : that they lie on
+    warnings : to which is added
+
+    Raises
+    ------
+    InputError : more of a node than it has
+    """
+    held = held or node.accelerators
+    if held > node.accelerators:
+        raise InputError(
+            f"--accelerators-per-node {held}: {node.id} has {node.accelerators}; "
+            f"give at most that, or a larger --node"
+        )
+    full, rest = divmod(world_size, held)
+    if full and rest:
+        warnings.append(
+            f"{world_size} GPUs fill {full} {plural('node', full)} of {held} and take "
+            f"{rest} of the next; every node is timed as a full one"
+        )
+    return placed(world_size, held)
+
+
+def is_slice(node: Node, link: Link, between: str | None) -> bool:
+    """Return whether all accelerators lie on one torus, whose links go on to other hosts.
+
+    Parameters
+    ----------
+    node, link : that they lie on, and that joins those of a node
+    between : the link that a job names between nodes
+    """
+    return link.kind == "torus" and not (between or node.inter_link)
+
+
+def domains(nodes: Any, node: Node, link: Link, between: str | None) -> Any:
+    """Return the groups that exchange over adapters: nodes, domains of several, or the one of a slice."""
+    return nodes // nodes if is_slice(node, link, between) else link.domains(nodes, node.accelerators)
+
+
+def in_domains(world_size: int, held: int, node: Node, link: Link, between: str | None) -> tuple[int, int]:
     """Return the accelerators in the fullest group that a link joins, and the groups.
 
     Parameters
@@ -26,7 +73,8 @@ def in_domains(world_size: int, held: int, node: Node, link: Link) -> tuple[int,
     world_size, held : accelerators of the job, and those it takes of a full node
     node : that they lie on
     link : joins the accelerators of a node, or of a domain of several
+    between : the link that the job names between nodes
     """
     nodes, per_node = placed(world_size, held)
-    domains = link.domains(nodes, node.accelerators)
-    return -(-nodes * per_node // domains), domains
+    groups = domains(nodes, node, link, between)
+    return -(-nodes * per_node // groups), groups

@@ -103,22 +103,23 @@ def take_torus(
         return
     ranks = scenario.world_size
     held = scenario.accelerators_per_node or node.accelerators
-    per_node, nodes = in_domains(ranks, held, node, link)
+    per_node, nodes = in_domains(ranks, held, node, link, scenario.inter_link)
     if scenario.algorithm == ALGORITHM and ranks != per_node * nodes:
         raise InputError(
             f"--algorithm torus: {ranks} ranks do not fill {nodes} nodes of {per_node} evenly; "
-            f"give {_even(ranks, held, node, link)}"
+            f"give {_even(scenario, held, node, link)}"
         )
     check_torus(asked, scenario.algorithm, ranks, per_node, nodes)
     if runs_torus(scenario, strategy) and scenario.world_size > 1:
         take("torus-dimensions", asked, usual_torus(per_node, nodes))
 
 
-def _even(ranks: int, held: int, node: Node, link: Link) -> str:
+def _even(scenario: Scenario, held: int, node: Node, link: Link) -> str:
     """Say which jobs near one fill their nodes evenly: fewer ranks, more, or as many on more nodes."""
+    ranks = scenario.world_size
 
     def fills(count: int, per_node: int) -> bool:
-        return math.prod(in_domains(count, per_node, node, link)) == count
+        return math.prod(in_domains(count, per_node, node, link, scenario.inter_link)) == count
 
     fewer = next(count for count in range(ranks, 0, -1) if fills(count, held))
     more = next(count for count in itertools.count(ranks) if fills(count, held))

@@ -141,13 +141,16 @@ class Workload:
 
     shares_tables: bool = False
     """Whether it is usually trained with its embedding tables shared out over the accelerators."""
+    remarks: tuple[str, ...] = ()
+    """What a file left open, and what was taken instead: a prediction notes it."""
     tables: Tables | None = None
     """Those that are shared out, whose layers then hold no tensors; None where every copy has all."""
 
     @property
     def notes(self) -> list[str]:
         """What to say wherever it is predicted."""
-        return [f"{self.id} is predicted without {self.without}"] if self.without else []
+        left_out = [f"{self.id} is predicted without {self.without}"] if self.without else []
+        return [*left_out, *self.remarks]
 
     @property
     def tokens(self) -> int | None:

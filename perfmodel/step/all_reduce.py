@@ -150,6 +150,11 @@ def chosen_times(algorithm: str, group: Group, message_bytes: Any) -> Any:
     return times[algorithm](message_bytes)
 
 
+def named_algorithms(group: Group) -> tuple[str, ...]:
+    """Return the algorithms of a group that ``best`` chooses from."""
+    return tuple(name for name in all_reduce_times(group) if name not in ONLY_WHEN_ASKED)
+
+
 def cheapest(times: dict[str, Callable[[Any], Any]], message_bytes: Any) -> Any:
     """Time of each message by whichever algorithm is fastest for it."""
     able = {name: time(message_bytes) for name, time in times.items() if name not in ONLY_WHEN_ASKED}

@@ -9,7 +9,6 @@ from perfmodel.calibration import Calibration
 from perfmodel.collectives.generation import generation_index
 from perfmodel.collectives.model import PATH_SHARE, Start, fitted, start_of
 from perfmodel.collectives.place import BUILT_IN, has_low_latency
-from perfmodel.collectives.racks import Racks
 from perfmodel.equations.link_rates import (
     achieved_bandwidth,
     moved_bandwidth,
@@ -21,8 +20,9 @@ from perfmodel.link_caveats import network_cap
 from perfmodel.resolve import NCCL_CONNECTIONS, Setting
 from perfmodel.specs.link import Link
 from perfmodel.specs.rings import filled_racks
-from perfmodel.step.ports import KERNEL_TCP, fraction, narrowest, port_limits, ring_bandwidth
+from perfmodel.step.ports import fraction, narrowest, port_limits, ring_bandwidth
 from perfmodel.step.server_shards import imbalance
+from perfmodel.step.uplinks import exchange_slowdown, own_port, rack_factor, racks_of
 
 
 class Fabric(NamedTuple):
@@ -77,8 +77,8 @@ def fabric(setting: Setting, calibration: Calibration) -> Fabric:
         between,
         between if servers is setting else narrowest(adapter_limits(servers, calibration)),
         *_of_library(setting, inside, calibration),
-        exchange_slowdown=_exchange_slowdown(setting),
-        own_port=_own_port(setting),
+        exchange_slowdown=exchange_slowdown(setting),
+        own_port=own_port(setting),
         **_along_racks(setting, between, calibration),
     )
 
@@ -96,7 +96,7 @@ def at_servers(setting: Setting) -> Setting:
 
     What crosses uplinks of racks is counted for the nodes, not once more for the servers.
     """
-    if setting.strategy == "parameter-server" and _racks(setting) is not None:
+    if setting.strategy == "parameter-server" and racks_of(setting) is not None:
         asked = setting.scenario.model_copy(update={"oversubscription": 1.0})
         setting = setting._replace(scenario=asked)
     server = setting.server_node
@@ -158,10 +158,10 @@ def _adapter_limits(
     link, served = setting.inter_link, setting.strategy == "parameter-server"
     joined = setting.nodes_per_domain
     nics = setting.nics * joined
+    slower = rack_factor(setting) if slowdown is None else slowdown
     usual = 1 if served else NCCL_CONNECTIONS
-    limits: dict[str, Any] = {**port_limits(link, calibration, setting.connections, usual)}
+    limits: dict[str, Any] = {**port_limits(link, calibration, setting.connections, usual, slower)}
     share = calibration.server_fraction if served and link.passes_kernel else 1.0
-    slower = _rack_factor(setting) if slowdown is None else slowdown
     is_plain = share == slower == 1.0
     if nics > 1 or not is_plain:
         uplinks = {"link": slower}
@@ -169,7 +169,8 @@ def _adapter_limits(
             name: node_bandwidth(rate, nics, share, uplinks.get(name, 1.0)) for name, rate in limits.items()
         }
     if (whole := machine_limit(setting)) is not None:
-        reached: Any = achieved_bandwidth(whole, _share_of_cap(setting, calibration))
+        below = max(1.0, setting.nics * link.bandwidth.value / whole)
+        reached: Any = achieved_bandwidth(whole, fraction(link, calibration, slowdown=slower * below))
         is_plain = is_plain and joined == 1
         limits["machine"] = reached if is_plain else node_bandwidth(reached, joined, share, slower)
     if setting.strategy == "all-reduce" and setting.accelerator.collective_library is not None:
@@ -177,7 +178,7 @@ def _adapter_limits(
         limits["path"] = node_bandwidth(path, setting.accelerators_per_domain, 1.0, 1.0)
     if served:
         limits["server"] = calibration.server_ceiling
-        if (racks := _racks(setting)) is not None:
+        if (racks := racks_of(setting)) is not None:
             sent = narrowest({name: limits[name] for name in ("link", "machine") if name in limits})
             # pushes and pulls go both ways at once: of blocks, or of workers out of step
             both = setting.framework.pipelined_servers or (
@@ -191,17 +192,6 @@ def _adapter_limits(
 def machine_limit(setting: Setting) -> float | None:
     """Return what all adapters of a machine may send together [B/s]; None where nothing limits it."""
     return network_cap(setting.node, setting.inter_link, setting.scenario.network_cap)
-
-
-def _share_of_cap(setting: Setting, calibration: Calibration) -> float:
-    """Share of a machine's limit that bulk transfers reach: its own link's, over another no less than TCP's.
-
-    So a faster link is never slower under the same limit.
-    """
-    share = fraction(setting.inter_link, calibration)
-    if setting.inter_link.id == setting.node.inter_link:
-        return share
-    return max(share, calibration.link_fraction[KERNEL_TCP])
 
 
 def crosses_network(setting: Setting) -> bool:
@@ -218,23 +208,6 @@ def adds_on_accelerators(setting: Setting) -> bool:
 
 def _latency(link: Link) -> float:
     return (link.bulk_hop_latency or link.hop_latency).value
-
-
-def _racks(setting: Setting) -> Racks | None:
-    """The racks of a setting; None where their uplinks carry all that nodes send."""
-    asked = setting.scenario
-    if asked.oversubscription == 1 or asked.rack_nodes is None:
-        return None
-    return Racks(asked.rack_nodes, asked.oversubscription, asked.placement)
-
-
-def _rack_factor(setting: Setting) -> float:
-    """How many times less adapters send out of oversubscribed racks in a collective; 1 within one rack."""
-    racks = _racks(setting)
-    if racks is None or setting.strategy == "parameter-server":
-        return 1.0
-    slower: float = racks.slowdown("all-reduce", setting.domains, setting.nodes)
-    return slower
 
 
 def _along_racks(setting: Setting, between: Any, calibration: Calibration) -> dict[str, Any]:
@@ -254,19 +227,6 @@ def _along_racks(setting: Setting, between: Any, calibration: Calibration) -> di
         "rack_factor": between / carried(1.0),
         "uplink_factor": between / carried(asked.oversubscription),
     }
-
-
-def _exchange_slowdown(setting: Setting) -> Any:
-    racks = _racks(setting)
-    if racks is None or setting.strategy != "all-reduce":
-        return 1.0
-    return racks.slowdown("all-to-all", setting.domains, setting.nodes) / _rack_factor(setting)
-
-
-def _own_port(setting: Setting) -> Any:
-    """One adapter over a rank's share of all, which no uplink of a rack slows for one rank alone."""
-    adapters = setting.nics * setting.nodes_per_domain
-    return max(1.0, setting.accelerators_per_domain / adapters) * _rack_factor(setting)
 
 
 def inside_link(setting: Setting) -> Link:

@@ -25,6 +25,7 @@ from perfmodel.equations.layer_pass import (
 from perfmodel.equations.layer_sums import backward_passes, elapsed_times
 from perfmodel.ops import Real
 from perfmodel.resolve import Setting
+from perfmodel.specs.accelerator import USUAL_POWER
 from perfmodel.specs.workload import Workload
 from perfmodel.step.layers import LayerTable, layer_table
 
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
 
 NO_WINOGRAD = 1.8
 """What a 3x3 convolution with stride 1 takes without Winograd's algorithm over what it takes with it."""
-USUAL_COMPUTE_UNITS = 60
-"""Where a spec does not say."""
 REFERENCE_PER_WATT = 125e12 / 300
 """Matrix FLOP/s a watt of the V100, which the effect of power is measured from."""
 REFERENCE_YEAR = 2020
@@ -57,7 +56,7 @@ def unit(setting: Setting) -> int:
 def conditions(setting: Setting) -> EffectInputs:
     """Return what the effects of a setting hang on."""
     accelerator, framework = setting.accelerator, setting.framework
-    tdp = accelerator.tdp.value if accelerator.tdp else 250.0
+    tdp = accelerator.tdp.value if accelerator.tdp else USUAL_POWER
     power = math.log(setting.peak_flops / tdp / REFERENCE_PER_WATT) if unit(setting) >= _MATRIX_16 else 0.0
     return EffectInputs(
         architecture=accelerator.pool,
@@ -100,7 +99,7 @@ def demand(setting: Setting, table: LayerTable, local_batch_size: Any) -> Demand
             table.parameters,
             form.weight_copy_bytes or form.activation_bytes,
         ),
-        unit_work(flops, accelerator.compute_units or USUAL_COMPUTE_UNITS),
+        unit_work(flops, accelerator.compute_units),
         update_time(
             setting.workload.parameters, setting.states.update_bytes, accelerator.memory_bandwidth.value
         ),

@@ -27,10 +27,13 @@ from perfmodel.resolve import ONE_PROCESS, Setting
 from perfmodel.step.communication import communication, hiding_cost
 from perfmodel.step.computation import Computation, along_layers, computation
 from perfmodel.step.fabric import Fabric, fabric
+from perfmodel.step.layout import gradient_group
 from perfmodel.step.memory import memory_of
 from perfmodel.step.messages import MERGED
 from perfmodel.step.model_flops import counted_flops
 
+BY_TIMES = (MERGED, "fused")
+"""Ways to overlap in which the times of messages decide which gradients travel together."""
 WAYS = (MERGED, "none", "wfbp", "bucketed", "fused", "priority")
 """Ways to overlap that ``optimal`` chooses from."""
 
@@ -135,13 +138,20 @@ def exchange(
 
     Takes what ``perfmodel.step.communication.communication`` takes.
     """
-    if setting.overlap == "optimal":
-        ways = [exchange(each, work, on, variants, constants) for each in _ways(setting)]
-        if np.ndim(ways[0][1]) == 0:
-            return min(ways, key=lambda times: float(times[1]))
-        alone, exposed = (np.stack(times) for times in zip(*ways, strict=True))
-        least = exposed.argmin(axis=0)[None]
-        return np.take_along_axis(alone, least, 0)[0], np.take_along_axis(exposed, least, 0)[0]
+    ways = [_exchange(each, work, on, variants, constants) for each in _ways(setting, on)]
+    if len(ways) == 1:
+        return ways[0]
+    if np.ndim(ways[0][1]) == 0:
+        return min(ways, key=lambda times: float(times[1]))
+    alone, exposed = (np.stack(times) for times in zip(*ways, strict=True))
+    least = exposed.argmin(axis=0)[None]
+    return np.take_along_axis(alone, least, 0)[0], np.take_along_axis(exposed, least, 0)[0]
+
+
+def _exchange(
+    setting: Setting, work: Computation, on: Fabric, variants: Fabric, constants: Calibration
+) -> tuple[Any, Any]:
+    """Return the same of one way to overlap, whose messages go by what the scenario's algorithm says."""
     if setting.strategy == ONE_PROCESS:
         from perfmodel.step.one_process import traffic
 
@@ -183,15 +193,32 @@ def merging_cost(setting: Setting, constants: Calibration) -> float:
     return constants.contention if setting.strategy == "all-reduce" else 0.0
 
 
-def _ways(setting: Setting) -> list[Setting]:
-    return [setting._replace(overlap=way) for way in WAYS]
+def _ways(setting: Setting, on: Fabric) -> list[Setting]:
+    overlaps = WAYS if setting.overlap == "optimal" else (setting.overlap,)
+    return [way for each in overlaps for way in _by_algorithm(setting._replace(overlap=each), on)]
+
+
+def _by_algorithm(setting: Setting, on: Fabric) -> list[Setting]:
+    """Return a setting, and by ``best`` the same with each algorithm, where merging goes by times.
+
+    The fastest algorithm for each message merges them otherwise than any one does, and not always better.
+    """
+    asked = setting.scenario
+    if asked.algorithm != "best" or setting.strategy != "all-reduce" or setting.overlap not in BY_TIMES:
+        return [setting]
+    from perfmodel.step.all_reduce import named_algorithms
+
+    names = named_algorithms(gradient_group(setting, on))
+    each = (asked.model_copy(update={"algorithm": name}) for name in names)
+    return [setting, *(setting._replace(scenario=scenario) for scenario in each)]
 
 
 def best_way(setting: Setting, work: Computation, on: Fabric, constants: Calibration) -> Setting:
-    """Return the setting with the way that ``optimal`` chose in its place; any other setting as it is."""
-    if setting.overlap != "optimal":
+    """Return the setting with what ``optimal``, and ``best``, chose in its place; any other as it is."""
+    ways = _ways(setting, on)
+    if len(ways) == 1:
         return setting
-    return min(_ways(setting), key=lambda each: float(exchange(each, work, on, on, constants)[1]))
+    return min(ways, key=lambda each: float(_exchange(each, work, on, on, constants)[1]))
 
 
 def whole_batch(setting: Setting, constants: Calibration) -> tuple[int, float]:

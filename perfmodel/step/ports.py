@@ -14,6 +14,7 @@ from perfmodel.equations.link_rates import (
     kernel_ceiling,
     kernel_spared_fraction,
     narrowest_bandwidth,
+    node_bandwidth,
 )
 from perfmodel.resolve import NCCL_CONNECTIONS
 from perfmodel.specs.link import Link
@@ -31,16 +32,19 @@ def narrowest(limits: dict[str, float]) -> float:
     return least  # type: ignore[no-any-return]
 
 
-def fraction(link: Link, calibration: Calibration, ceiling: float | None = None) -> float:
+def fraction(
+    link: Link, calibration: Calibration, ceiling: float | None = None, slowdown: float = 1.0
+) -> float:
     """Share of a link's rate that bulk transfers reach: its own where measured, else its kind's.
 
     Transports between nodes that spare the kernel its work reach at least what its TCP does on a port of the
-    same rate: whoever has both may take the faster.
+    same rate, or behind the same uplinks: whoever has both may take the faster.
 
     Parameters
     ----------
     link, calibration : what is known of it
     ceiling : what the kernel's TCP carries at most over one adapter [B/s]; by default by usual connections
+    slowdown : how many times less than its rate uplinks, or a machine's limit, leave of a port [1]
     """
     if link.achieved_fraction is not None:
         return link.achieved_fraction.value
@@ -50,7 +54,9 @@ def fraction(link: Link, calibration: Calibration, ceiling: float | None = None)
     if link.scope != "inter" or link.passes_kernel:
         return own
     most = calibration.tcp_ceiling if ceiling is None else ceiling
-    share: Any = kernel_spared_fraction(own, known[KERNEL_TCP], most, link.bandwidth.value)
+    rate = link.bandwidth.value
+    sent: Any = rate if slowdown == 1 else node_bandwidth(rate, 1, 1.0, slowdown)
+    share: Any = kernel_spared_fraction(own, known[KERNEL_TCP], most, sent)
     return share  # type: ignore[no-any-return]
 
 
@@ -70,14 +76,18 @@ def tcp_ceiling(calibration: Calibration, connections: int, usual: int = NCCL_CO
 
 
 def port_limits(
-    link: Link, calibration: Calibration, connections: int, usual: int = NCCL_CONNECTIONS
+    link: Link,
+    calibration: Calibration,
+    connections: int,
+    usual: int = NCCL_CONNECTIONS,
+    slowdown: float = 1.0,
 ) -> dict[str, float]:
     """Return what may bind bulk transfers over one adapter or port [B/s], by ``adapter_limits``' names.
 
-    Takes what ``tcp_ceiling`` takes.
+    Takes what ``tcp_ceiling`` and ``fraction`` take.
     """
     ceiling = tcp_ceiling(calibration, connections, usual)
-    share = fraction(link, calibration, ceiling)
+    share = fraction(link, calibration, ceiling, slowdown)
     limits: dict[str, Any] = {"link": achieved_bandwidth(link.bandwidth.value, share)}
     if link.passes_kernel:
         limits["kernel"] = ceiling

@@ -10,6 +10,7 @@ import numpy as np
 
 from perfmodel.calibration import Calibration
 from perfmodel.errors import InputError
+from perfmodel.link_caveats import GENERIC_NODE
 from perfmodel.resolve import Setting, resolve
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
@@ -87,7 +88,8 @@ class Work:
                 # a local batch changes nothing else
                 settings.append(_with_batch(settings[0], asked))
                 continue
-            scenario = Scenario.model_construct(**fixed, **asked, world_size=world_size)
+            anywhere = {"node": GENERIC_NODE, "world_size": world_size}  # what one computes is the same
+            scenario = Scenario.model_construct(**fixed, **asked, **anywhere)
             try:
                 settings.append(resolve(scenario, self._catalogue))
             except InputError as error:

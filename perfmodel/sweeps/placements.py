@@ -99,7 +99,7 @@ def placements_of(
             refusals.append(Refusal(len(sizes), str(error)))
             continue
         nodes, per_node = placed(sizes, asked["accelerators_per_node"] or one.node.accelerators)
-        by_nodes = asked["rack_nodes"] is not None or one.intra_link.domain is not None
+        by_nodes = asked["rack_nodes"] is not None or one.intra_link.domain is not None or one.is_slice
         columns: dict[str, NDArray[Any]] = {
             "world_size": sizes,
             "nodes": nodes,

@@ -7,7 +7,7 @@ from functools import lru_cache
 from perfmodel.collectives.place import USUAL_YEAR
 from perfmodel.collectives.racks import Racks
 from perfmodel.errors import InputError
-from perfmodel.link_caveats import capped, is_slice
+from perfmodel.link_caveats import capped
 from perfmodel.resolve import Setting
 from perfmodel.sharing import PRECISIONS
 from perfmodel.specs.architecture import Architecture
@@ -26,9 +26,8 @@ known_dimensions = lru_cache(maxsize=256)(dimensions_of)
 def fabric_of_setting(setting: Setting) -> Fabric:
     """Return what joins the ranks of a setting."""
     asked = setting.scenario
-    per_node, domain = setting.accelerators_per_node, setting.accelerators_per_domain
-    if is_slice(setting.scenario, setting.node, setting.intra_link):
-        per_node = domain = setting.world_size
+    domain = setting.accelerators_per_domain
+    per_node = domain if setting.is_slice else setting.accelerators_per_node
     return Fabric(
         setting.accelerator,
         setting.intra_link,

@@ -16,7 +16,7 @@ from perfmodel.equations.link_rates import node_bandwidth
 from perfmodel.errors import InputError
 from perfmodel.link_caveats import capped
 from perfmodel.resolve import NCCL_CONNECTIONS
-from perfmodel.specs.accelerator import Accelerator
+from perfmodel.specs.accelerator import TPU_VENDOR, Accelerator
 from perfmodel.specs.layout import Layout
 from perfmodel.specs.link import Link
 from perfmodel.specs.provenance import Spec
@@ -28,10 +28,11 @@ NICS_OF_ACCELERATOR = 4
 BORROWED_SHARE = 0.80
 """Of its peak, what the best product of an accelerator reaches where nobody measured one (assumed: of those
 measured in 16 bits, from A100 to GB200, between 0.73 and 0.87)."""
-BORROWED_SHARE_8 = 0.75
-"""The same in 8 bits (0.71 to 0.78)."""
-BORROWED_SHARE_TPU = 0.95
-"""The same of a TPU, whose clocks stay (assumed)."""
+BORROWED_SHARES = {"AMD": 0.58, TPU_VENDOR: 0.95}
+"""The same of other vendors: of AMD the mean of MI300X, MI325X and MI355X (0.51 to 0.62); a TPU's clocks stay
+(assumed)."""
+EIGHT_OVER_SIXTEEN = 0.75 / BORROWED_SHARE
+"""The share in 8 bits over that in 16, where nobody measured it (in 8 bits: 0.71 to 0.78)."""
 
 
 FARTHEST = 2.0**22
@@ -69,10 +70,12 @@ class Chip(NamedTuple):
 
 def chip_of(accelerator: Accelerator) -> Chip:
     """Return what the specs of an accelerator say; a product nobody measured is a share of its peak."""
-    is_tpu = accelerator.is_tpu
-    half = "bf16" if "bf16" in accelerator.peak_flops else accelerator.training_peak("amp")[1]
-    rate = _best(accelerator, half, BORROWED_SHARE_TPU if is_tpu else BORROWED_SHARE)
-    eight = _best(accelerator, "fp8", BORROWED_SHARE_8) if "fp8" in accelerator.peak_flops else rate
+    half: Any = "bf16" if "bf16" in accelerator.peak_flops else accelerator.training_peak("amp")[1]
+    share = BORROWED_SHARES.get(accelerator.vendor, BORROWED_SHARE)
+    rate = _best(accelerator, half, share)
+    eight = rate
+    if "fp8" in accelerator.peak_flops:
+        eight = _best(accelerator, "fp8", EIGHT_OVER_SIXTEEN * rate / accelerator.peak_flops[half].value)
     measured_at, own = accelerator.achieved_tdp, accelerator.tdp
     return Chip(
         rate,
@@ -80,9 +83,9 @@ def chip_of(accelerator: Accelerator) -> Chip:
         own.value / measured_at.value if measured_at and own else 1.0,
         accelerator.memory_bytes.value,
         accelerator.memory_bandwidth.value,
-        float(accelerator.matrix_units or accelerator.compute_units or 1),
+        float(accelerator.matrix_units or accelerator.compute_units),
         accelerator.compute_capability or 0.0,
-        is_tpu,
+        accelerator.is_tpu,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from perfmodel.attachments import is_request
+from perfmodel.errors import InputError
 from perfmodel.specs.architecture import Architecture
 from perfmodel.specs.workload import Layer, Workload
 
@@ -25,6 +26,24 @@ def family(layers: list[Layer]) -> str:
     return "cnn" if kinds & {"conv", "depthwise-conv"} else "custom"
 
 
+def check_trains(path: str | Path, layers: list[Layer], expected: str) -> None:
+    """Refuse layers without arithmetic or without parameters: no time or traffic follows from them.
+
+    Parameters
+    ----------
+    path, layers : of the file
+    expected : what would give parameters
+
+    Raises
+    ------
+    InputError : neither a FLOP nor a parameter is counted
+    """
+    if not any(layer.forward_flops for layer in layers):
+        raise InputError(f"{path}: no convolution or matrix product in it; expected a network")
+    if not any(layer.parameters for layer in layers):
+        raise InputError(f"{path}: no layer has a parameter, so nothing is trained; {expected}")
+
+
 def custom_workload(
     path: str | Path,
     layers: list[Layer],
@@ -36,6 +55,7 @@ def custom_workload(
     optimizer: str = "sgd",
     architecture: Architecture | None = None,
     without: str = "",
+    remarks: tuple[str, ...] = (),
 ) -> Workload:
     """Return the workload of ``layers``; nothing is known of its data set."""
     return Workload(
@@ -52,4 +72,5 @@ def custom_workload(
         default_optimizer=optimizer,
         architecture=architecture,
         without=without,
+        remarks=remarks,
     )

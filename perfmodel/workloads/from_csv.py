@@ -5,15 +5,20 @@ Columns, in any order, named in the first line; ``name`` and ``kind`` are requir
     name               any text
     kind               conv, depthwise-conv, linear, matmul, norm, activation, add, pool, softmax, embedding,
                        dropout, concat, loss or other
-    tensors            elements of each parameter tensor, separated by spaces: ``9408 64``
-    forward_flops      FLOP per sample, two per multiply-add
+    tensors            elements of each parameter tensor, weights and bias, separated by spaces: ``9408 64``;
+                       empty: none of its own; without the column: the weights of its product
+    forward_flops      FLOP per sample, two per multiply-add; of products left out or empty: those of their
+                       shape
     backward_flops     left out or empty: twice forward_flops
-    forward_elements   activation elements read and written per sample, parameters not counted
+    forward_elements   activation elements read and written per sample, parameters not counted; of products
+                       left out or empty: those of the shape
     backward_elements  left out or empty: twice forward_elements
-    saved_elements     elements per sample kept for the backward pass
+    saved_elements     elements per sample kept for the backward pass; left out or empty: what is read, half
+                       of forward_elements where there is no product
     gemm_rows, gemm_columns, gemm_depth, gemm_count
-                       the matrix product per sample: output positions, output features, length of a dot
-                       product, independent products; 0 rows: no product
+                       the matrix product per sample of a conv, depthwise-conv, linear or matmul: output
+                       positions, output features, length of a dot product, independent products; what is
+                       left out follows from tensors and forward_flops, or the line is refused
     kernel_size        ``3`` or ``3x3``
     stride
     forward_kernels, backward_kernels
@@ -32,11 +37,14 @@ from pathlib import Path
 from perfmodel.errors import InputError
 from perfmodel.reading import read_text
 from perfmodel.specs.workload import KINDS, Layer, Workload
-from perfmodel.workloads.custom import custom_workload
+from perfmodel.workloads.custom import check_trains, custom_workload
+from perfmodel.workloads.layer_shapes import WEIGHTED, completed
 
 LIMIT = 10_000_000
 """Bytes of the largest file that is read."""
 
+MOST_NAMED = 3
+"""Layers that a remark names."""
 _REQUIRED = ("name", "kind")
 _COUNTS = {"stride"}
 
@@ -56,10 +64,28 @@ def workload_from_csv(path: str | Path) -> Workload:
         )
     columns = [column.strip() for column in _split(path, *lines[0])]
     _check_columns(path, lines[0][0], columns)
-    layers = [_layer(path, number, columns, _split(path, number, line)) for number, line in lines[1:]]
-    if not layers:
+    read = [_layer(path, number, columns, _split(path, number, line)) for number, line in lines[1:]]
+    if not read:
         raise InputError(f"{path}: no layer below the column names")
-    return custom_workload(path, layers, variant="table of layers", input_elements=0.0)
+    layers = [layer for layer, _ in read]
+    check_trains(path, layers, "expected the column tensors, elements of weights and bias")
+    assumed = [(layer.name, words) for layer, words in read if words]
+    remarks = (
+        [f"{_listed([name for name, _ in assumed])}: {assumed[0][1]}, as no column says"] if assumed else []
+    )
+    bare = [layer.name for layer in layers if layer.kind in WEIGHTED and not layer.tensors]
+    if bare:
+        remarks.append(f"{_listed(bare)}: no tensors, so weights are taken as shared with another layer")
+    return custom_workload(
+        path, layers, variant="table of layers", input_elements=0.0, remarks=tuple(remarks)
+    )
+
+
+def _listed(names: list[str]) -> str:
+    """Return the first of some names, and how many more they are."""
+    return ", ".join(names[:MOST_NAMED]) + (
+        f" and {len(names) - MOST_NAMED} more" * (len(names) > MOST_NAMED)
+    )
 
 
 def _counts(line: str) -> bool:
@@ -86,7 +112,7 @@ def _check_columns(path: str | Path, number: int, columns: list[str]) -> None:
             raise InputError(f"{path}, line {number}: column {column!r} is missing")
 
 
-def _layer(path: str | Path, number: int, columns: list[str], cells: list[str]) -> Layer:
+def _layer(path: str | Path, number: int, columns: list[str], cells: list[str]) -> tuple[Layer, str]:
     if len(cells) != len(columns):
         raise InputError(
             f"{path}, line {number}: {len(cells)} fields; expected {len(columns)}, one per column"
@@ -101,12 +127,10 @@ def _layer(path: str | Path, number: int, columns: list[str], cells: list[str]) 
     for column in _REQUIRED:
         if column not in values:
             raise InputError(f"{path}, line {number}, column {column}: empty; expected a value")
-    layer = Layer(**values)  # type: ignore[arg-type]
-    if "backward_flops" not in values:
-        layer = layer._replace(backward_flops=2 * layer.forward_flops)
-    if "backward_elements" not in values:
-        layer = layer._replace(backward_elements=2 * layer.forward_elements)
-    return layer
+    try:
+        return completed(Layer(**values), values.keys() | {"tensors"} & set(columns))  # type: ignore[arg-type]
+    except ValueError as error:
+        raise InputError(f"{path}, line {number} ({values['name']}): {error}") from None
 
 
 def _value(column: str, cell: str) -> object:

@@ -1,13 +1,12 @@
 """Reads a network from an ONNX file: shapes are inferred, weights are counted and never loaded.
 
 Operators it knows become the rows the built-in tables have; any other becomes a row of kind ``other`` that
-reads its inputs and writes its outputs, and a warning names it.  Operators on constants and shapes cost
+reads its inputs and writes its outputs, and a remark names it.  Operators on constants and shapes cost
 nothing.  An open first dimension of an input is the batch, one sample; any other open one is the sequence.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from math import prod
 from pathlib import Path
@@ -17,7 +16,7 @@ from perfmodel.errors import InputError, needed
 from perfmodel.reading import read_bytes
 from perfmodel.specs.workload import Workload
 from perfmodel.workloads.builder import Network, Tensor
-from perfmodel.workloads.custom import custom_workload
+from perfmodel.workloads.custom import check_trains, custom_workload
 from perfmodel.workloads.onnx_file import SMALL, model_of
 
 LIMIT = 2**31
@@ -45,6 +44,10 @@ _REDUCTIONS = {"GlobalAveragePool", "GlobalMaxPool", "ReduceMean", "ReduceSum", 
 _RESIZES = {"Resize", "Upsample", "Pad", "Tile"}
 _PAIRS = {"Add", "Sub", "Sum", "Mul", "Div", "Pow", "Max", "Min"}
 _PICKS = {"Gather", "Slice", "GatherElements", "GatherND"}
+_PRODUCTS = {"LSTM", "GRU", "RNN", "Einsum", "Attention", "MultiHeadAttention", "GroupQueryAttention"}
+_PRODUCTS |= {"ConvInteger", "MatMulInteger", "QLinearConv", "QLinearMatMul", "DeformConv", "FusedMatMul"}
+_PRODUCTS |= {"If", "Loop", "Scan", "ConvTranspose"}
+"""Operators, or bodies, of matrix products that are not counted: no handler took them."""
 _COPIES = {"Transpose", "DepthToSpace", "SpaceToDepth", "Where", "Neg", "Abs"}
 
 
@@ -66,12 +69,12 @@ def workload_from_onnx(path: str | Path, sequence_length: int | None = None) -> 
         layers = reader.read()
     except UnicodeDecodeError:
         raise InputError(f"{path}: not an ONNX file: a name in it is no text") from None
-    if not any(layer.forward_flops for layer in layers):
-        raise InputError(f"{path}: no convolution or matrix product in it; expected a network")
+    check_trains(path, layers, "export it with its weights (torch.onnx.export: export_params=True)")
     variant = "read from ONNX"
+    remarks: tuple[str, ...] = ()
     if reader.unknown:
         names = ", ".join(sorted(reader.unknown))
-        warnings.warn(f"{path}: taken as elementwise, their FLOP unknown: {names}", UserWarning, stacklevel=2)
+        remarks = (f"operators taken as elementwise, their FLOP unknown: {names}",)
         variant += f"; taken as elementwise: {names}"
     return custom_workload(
         path,
@@ -79,6 +82,7 @@ def workload_from_onnx(path: str | Path, sequence_length: int | None = None) -> 
         variant=variant,
         input_elements=float(reader.input_elements),
         sequence_length=sequence_length,
+        remarks=remarks,
     )
 
 
@@ -278,6 +282,11 @@ class _Reader:
         handler = _HANDLERS.get(kind)
         y = handler(self, node, name) if handler else None
         if y is None:
+            if kind in _PRODUCTS:
+                raise InputError(
+                    f"{self.path}: operator {name!r} ({kind}) computes matrix products that are not counted; "
+                    "expected it in terms of Conv, Gemm and MatMul"
+                )
             self.unknown.add(kind)
             y = self._other(node, name)
         elements = self._elements(node.output[0])
@@ -317,31 +326,35 @@ class _Reader:
         self._own(self._claim(*node.input[1:]))
         return Tensor(self._elements(node.output[0]))
 
-    def _gemm(self, node: Any, name: str) -> Tensor | None:
+    def _gemm(self, node: Any, name: str) -> Tensor:
         if node.input[1] not in self.constant or node.input[0] in self.constant:
-            return None
+            return self._product(node, name, self._elements(node.input[0]))
         features = self._shape(node.output[0])[-1]
         bias = len(node.input) > 2 and bool(node.input[2])
         y = self.net.linear(self._rows(node.input[0]), name, features, bias)
         self._own(self._claim(*node.input[1:]))
         return y
 
-    def _matmul(self, node: Any, name: str) -> Tensor | None:
+    def _matmul(self, node: Any, name: str) -> Tensor:
         left, right = node.input[0], node.input[1]
-        if left in self.constant:
-            return None
-        shape, columns = self._shape(left), self._shape(node.output[0])[-1]
-        if right in self.constant:
-            if len(self._shape(right)) != 2:
-                return None
-            y = self.net.linear(self._rows(left), name, columns, bias=False)
+        if right in self.constant and left not in self.constant and len(self._shape(right)) == 2:
+            y = self.net.linear(self._rows(left), name, self._shape(node.output[0])[-1], bias=False)
             self._own(self._claim(right))
             return y
-        if len(shape) < 2:
-            return None
-        rows, depth = shape[-2], shape[-1]
-        count = max(1, self._elements(node.output[0]) // (rows * columns))
-        return self.net.matmul(self._tensor(left), self._tensor(right), name, rows, columns, depth, count)
+        return self._product(node, name, self._shape(left)[-1])
+
+    def _product(self, node: Any, name: str, depth: int) -> Tensor:
+        """Append the product of two activations, or of one and weights of each of several products."""
+        left, right, y = node.input[0], node.input[1], node.output[0]
+        columns = self._shape(y)[-1]
+        rows = self._shape(left)[-2] if len(self._shape(left)) > 1 else 1
+        if node.op_type == "Gemm":
+            rows = max(1, self._elements(y) // columns)
+            depth = max(1, depth // rows)
+        count = max(1, self._elements(y) // (rows * columns))
+        y = self.net.matmul(self._tensor(left), self._tensor(right), name, rows, columns, depth, count)
+        self._own(self._claim(left, right))
+        return y
 
     def _batch_norm(self, node: Any, name: str) -> Tensor:
         y = self.net.batch_norm(self._map(node.input[0]), name)

@@ -1,0 +1,108 @@
+"""Fills in what a table of layers leaves out and the rest implies, or refuses what nothing implies."""
+
+from __future__ import annotations
+
+import math
+
+from perfmodel.specs.workload import Layer
+
+WEIGHTED = ("conv", "depthwise-conv", "linear")
+PRODUCTS = (*WEIGHTED, "matmul")
+"""Kinds of layers whose arithmetic is a matrix product: of weights, or of two activations."""
+SHAPE = ("gemm_rows", "gemm_columns", "gemm_depth")
+TOLERANCE = 0.01
+"""Between the FLOP that are stated and those of the shape."""
+
+
+def completed(layer: Layer, given: frozenset[str] | set[str]) -> tuple[Layer, str]:
+    """Return a layer with its shape, FLOP and traffic, and what was assumed to find them, if anything.
+
+    Parameters
+    ----------
+    layer : as it is written, with defaults for the rest
+    given : the fields that are written; ``tensors`` among them where a table has that column
+
+    Raises
+    ------
+    ValueError : what decides the time or the memory is neither written nor implied
+    """
+    assumed = ""
+    if layer.kind in PRODUCTS:
+        layer, assumed = _shaped(layer, given)
+        layer = _with_flops(layer, given)
+        if layer.kind in WEIGHTED and "tensors" not in given:
+            weights = layer.gemm_count * layer.gemm_columns * layer.gemm_depth
+            layer = layer._replace(tensors=(max(1, round(weights)),))
+    elif "forward_elements" not in given:
+        raise ValueError(
+            f"forward_elements is missing; expected the elements a {layer.kind} reads and writes for a "
+            "sample, 0 for one that moves none"
+        )
+    read, written = _traffic(layer)
+    if "forward_elements" not in given:
+        layer = layer._replace(forward_elements=read + written)
+    if "saved_elements" not in given:
+        kept = read if layer.kind in PRODUCTS else layer.forward_elements / 2
+        layer = layer._replace(saved_elements=kept)
+    if "backward_flops" not in given:
+        layer = layer._replace(backward_flops=2 * layer.forward_flops)
+    if "backward_elements" not in given:
+        layer = layer._replace(backward_elements=2 * layer.forward_elements)
+    return layer, assumed
+
+
+def _shaped(layer: Layer, given: frozenset[str] | set[str]) -> tuple[Layer, str]:
+    """Return a product with rows, columns and depth: as written, or as weights, bias and FLOP imply."""
+    missing = [name for name in SHAPE if name not in given]
+    known = {name: getattr(layer, name) for name in SHAPE if name in given}
+    if any(value <= 0 for value in known.values()):
+        name = next(name for name, value in known.items() if value <= 0)
+        raise ValueError(f"{name} is 0; a {layer.kind} is a matrix product: expected a number above 0")
+    assumed = ""
+    taps = math.prod(layer.kernel_size)
+    if layer.kind == "depthwise-conv" and layer.tensors and "gemm_count" not in given:
+        layer = layer._replace(gemm_count=max(layer.tensors) / taps)
+    if layer.kind != "matmul" and layer.tensors:
+        weights = max(layer.tensors) / layer.gemm_count
+        if layer.kind == "depthwise-conv":
+            known.setdefault("gemm_columns", 1.0)
+        elif len(layer.tensors) > 1:  # the weights, and a bias of each output
+            known.setdefault("gemm_columns", min(layer.tensors) / layer.gemm_count)
+        if not known.keys() & {"gemm_columns", "gemm_depth"}:
+            known["gemm_columns"] = math.sqrt(weights / taps)
+            assumed = "as many outputs as inputs"
+        if "gemm_depth" not in known:
+            known["gemm_depth"] = weights / known["gemm_columns"]
+        known.setdefault("gemm_columns", weights / known["gemm_depth"])
+    left = [name for name in SHAPE if name not in known]
+    if len(left) == 1 and layer.forward_flops > 0:
+        known[left[0]] = layer.forward_flops / (2 * layer.gemm_count * math.prod(known.values()))
+    elif left:
+        implied = "" if layer.kind == "matmul" else ", or the elements of its weights and bias as tensors"
+        raise ValueError(
+            f"without {', '.join(missing)}; a {layer.kind} is a matrix product: expected its shape{implied}"
+        )
+    return layer._replace(**known), assumed
+
+
+def _with_flops(layer: Layer, given: frozenset[str] | set[str]) -> Layer:
+    flops = 2 * layer.gemm_count * layer.gemm_rows * layer.gemm_columns * layer.gemm_depth
+    if "forward_flops" not in given:
+        return layer._replace(forward_flops=flops)
+    if abs(layer.forward_flops / flops - 1) > TOLERANCE:
+        raise ValueError(
+            f"forward_flops is {layer.forward_flops:g}; its shape has 2 x rows x columns x depth x count = "
+            f"{flops:g}"
+        )
+    return layer
+
+
+def _traffic(layer: Layer) -> tuple[float, float]:
+    """Return the elements that a product reads, weights not counted, and writes, for a sample."""
+    rows, columns, depth, count = layer.gemm_rows, layer.gemm_columns, layer.gemm_depth, layer.gemm_count
+    written = count * rows * columns
+    if layer.kind == "matmul":
+        return count * depth * (rows + columns), written
+    if layer.kind == "linear":
+        return rows * depth, written
+    return rows * layer.stride**2 * count * depth / math.prod(layer.kernel_size), written
