@@ -322,7 +322,7 @@ def _prediction(
         warnings.append(_does_not_fit(memory))
         if (alone := replicas_alone(setting.workload)) is not None:
             warnings.append(alone)
-    if come_to["mfu"] > 1:
+    if come_to["mfu"] > 1 + _ROUNDING:
         warnings.append(
             f"{come_to['mfu']:.3g} times the {setting.precision} peak: {_above_peak(setting, step)}"
         )
