@@ -97,7 +97,7 @@ def test_a_faster_part_saves_what_the_verdict_says(asked, words, factors):
 def test_another_option_saves_what_the_verdict_says():
     """Over random scenarios: NCCL's own choice, another way to overlap, more servers."""
     seen = set()
-    for number in range(500):
+    for number in range(900):
         asked = question(11, number)
         try:
             found = ask(**asked)
@@ -115,7 +115,7 @@ def test_another_option_saves_what_the_verdict_says():
 def test_communication_that_binds_is_explained():
     """Some named change saves what a cause of half of it would, unless another wait takes its place."""
     bound = 0
-    for number in range(600):
+    for number in range(800):
         asked = question(12, number)
         try:
             found = ask(**asked)

@@ -20,7 +20,7 @@ from perfmodel.link_caveats import network_cap
 from perfmodel.resolve import NCCL_CONNECTIONS, Setting
 from perfmodel.specs.link import Link
 from perfmodel.specs.rings import filled_racks
-from perfmodel.step.ports import fraction, narrowest, port_limits, ring_bandwidth
+from perfmodel.step.ports import KERNEL_TCP, fraction, narrowest, port_limits, ring_bandwidth
 from perfmodel.step.server_shards import imbalance
 from perfmodel.step.uplinks import exchange_slowdown, own_port, rack_factor, racks_of
 
@@ -169,8 +169,7 @@ def _adapter_limits(
             name: node_bandwidth(rate, nics, share, uplinks.get(name, 1.0)) for name, rate in limits.items()
         }
     if (whole := machine_limit(setting)) is not None:
-        below = max(1.0, setting.nics * link.bandwidth.value / whole)
-        reached: Any = achieved_bandwidth(whole, fraction(link, calibration, slowdown=slower * below))
+        reached: Any = achieved_bandwidth(whole, _share_of_cap(setting, calibration, whole, slower))
         is_plain = is_plain and joined == 1
         limits["machine"] = reached if is_plain else node_bandwidth(reached, joined, share, slower)
     if setting.strategy == "all-reduce" and setting.accelerator.collective_library is not None:
@@ -192,6 +191,17 @@ def _adapter_limits(
 def machine_limit(setting: Setting) -> float | None:
     """Return what all adapters of a machine may send together [B/s]; None where nothing limits it."""
     return network_cap(setting.node, setting.inter_link, setting.scenario.network_cap)
+
+
+def _share_of_cap(setting: Setting, calibration: Calibration, whole: float, slower: float) -> float:
+    """Share of a machine's limit that bulk transfers reach: over a link not its own no less than TCP's.
+
+    So a faster link is never slower under the same limit.
+    """
+    link = setting.inter_link
+    below = max(1.0, setting.nics * link.bandwidth.value / whole)
+    share = fraction(link, calibration, slowdown=slower * below)
+    return share if link.id == setting.node.inter_link else max(share, calibration.link_fraction[KERNEL_TCP])
 
 
 def crosses_network(setting: Setting) -> bool:
