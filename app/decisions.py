@@ -173,7 +173,8 @@ def of_comparison(result: Comparison, unfit: Sequence[str] = ()) -> str:
     if abs(ratio.value - 1) < SAME:
         rest = "none of the others is" if len(others) > 1 else f"{name} is not"
         return f"Take {first}: {rest} more than {SAME:.0%} faster. {name} is {faster}."
-    costs, sure = _costs(result), ratio.sure is not None and ratio.sure >= SURE
+    may_be_nothing = 1.0 in (ratio.low_80, ratio.high_80)  # surely no worse, and perhaps no better
+    costs, sure = _costs(result), ratio.sure is not None and ratio.sure >= SURE and not may_be_nothing
     if sure and ratio.value < 1:
         rest = f"all others are slower, {name} the least" if len(others) > 1 else f"{name} is slower"
         return f"Take {first}: {rest}, {faster}."

@@ -17,7 +17,7 @@ from perfmodel.errors import InputError
 from perfmodel.prediction.collective_fabric import fabric_of
 from perfmodel.resolve import DEFAULT_ACCELERATOR
 from perfmodel.specs.store import Catalogue
-from perfmodel.step.fabric import bulk_bandwidth
+from perfmodel.step.ports import bulk_bandwidth
 from perfmodel.units import show
 
 SERVER = "parameter-server"

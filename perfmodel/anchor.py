@@ -158,6 +158,7 @@ def with_measured_run(
     anchor = parse_anchor(text)
     job = {name: getattr(scenario, name) for name in scenario.model_fields_set}
     of_run = anchor.of_run(job | {"framework": software, "precision": precision})
+    of_run.setdefault("recompute", "none")  # a layout, whatever the degrees are
     try:
         run = resolve(Scenario.model_construct(**of_run), catalogue)
         anchor.iteration_time(run.global_batch_size, run.workload.sequence_length)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 SCALARS = (
     "jitter",
     "tcp_ceiling",
+    "connections_exponent",
     "server_fraction",
     "server_ceiling",
     "staged_fraction",
@@ -76,7 +77,9 @@ class Calibration(NamedTuple):
     jitter: float
     """Coefficient of variation of one worker's iteration, independent of the others'."""
     tcp_ceiling: float
-    """Of one adapter through the kernel's TCP [B/s]."""
+    """Of one adapter through the kernel's TCP, by the connections that a library usually opens [B/s]."""
+    connections_exponent: float
+    """By which it grows with more of them [1]."""
     server_fraction: float
     """Share of the kernel's TCP that the software of parameter servers reaches."""
     server_ceiling: float

@@ -1,6 +1,8 @@
-"""What is wrong or doubtful about the links of a job: unknown, out of place, not the machine's own."""
+"""What is wrong or doubtful about the links of a job, and what a machine lets its adapters send."""
 
 from __future__ import annotations
+
+from functools import lru_cache
 
 from perfmodel.errors import InputError
 from perfmodel.specs.accelerator import Accelerator
@@ -61,20 +63,84 @@ def doubt_links(intra: Link | None, inter: Link | None, warnings: list[str]) -> 
         warnings.append(f"{inter.id} is a link inside a node; taken between nodes as it is")
 
 
-def doubt_adapters(node: Node, link: Link, nics: int, warnings: list[str]) -> None:
-    """Note how a machine's network limit applies to other adapters than its own."""
+def network_cap(node: Node, link: Link, keeps: bool = True) -> float | None:
+    """Return what all adapters of a machine may send together [B/s]; None where nothing limits it.
+
+    A provider limits the instance: over any link, and any number of adapters.  The limit of a machine of
+    one's own is that of its own adapters; others are not known to have one.
+
+    Parameters
+    ----------
+    node, link : the machine, and what its adapters are of
+    keeps : whether its limit holds, the option ``network_cap``
+    """
     limit = node.network_bandwidth
-    if limit is None:
+    if limit is None or not keeps or not (node.rented or link.id == node.inter_link):
+        return None
+    return limit.value
+
+
+def capped(link: Link, node: Node, nics: int, keeps: bool = True) -> Link:
+    """Return an adapter with its share of what the machine may send, where its port could do more."""
+    limit = network_cap(node, link, keeps)
+    if limit is None or limit >= nics * link.bandwidth.value:
+        return link
+    return _with_bandwidth(_Same(link), limit / nics)
+
+
+class _Same:
+    """A link, equal to itself alone: two may have one id and differ."""
+
+    def __init__(self, link: Link) -> None:
+        self.link = link
+
+    def __hash__(self) -> int:
+        return id(self.link)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.link is self.link
+
+
+@lru_cache(maxsize=256)  # what is kept of a fabric knows it by its specs themselves
+def _with_bandwidth(same: _Same, rate: float) -> Link:
+    link = same.link
+    return link.model_copy(update={"bandwidth": link.bandwidth.model_copy(update={"value": rate})})
+
+
+def doubt_adapters(node: Node, link: Link, nics: int, keeps: bool, warnings: list[str]) -> None:
+    """Note how a machine's network limit applies to other adapters than its own, or to none.
+
+    Parameters
+    ----------
+    node, link, nics, keeps : the machine and its adapters, as for ``network_cap``
+    warnings : to which is added
+    """
+    limit = node.network_bandwidth
+    if limit is None or limit.value >= nics * link.bandwidth.value:
         return
-    if link.id != node.inter_link:
-        if limit.value >= nics * link.bandwidth.value:
-            return
-        what = f"its own {node.inter_link}; {link.id} is taken without that limit"
+    holds = network_cap(node, link, keeps) is not None
+    if link.id != node.inter_link and node.rented and holds:
+        what = f"over any link, {link.id} too: --no-network-cap predicts it without that limit"
+    elif link.id != node.inter_link and keeps:
+        what = f"over its own {node.inter_link}; {link.id} is taken without that limit"
+    elif not holds:
+        what = "and is predicted without that limit (--no-network-cap)"
     elif nics > (node.nics or 1):
-        what = f"all its adapters; {nics} of them carry no more"
+        what = f"over all its adapters; {nics} of them carry no more"
     else:
         return
-    warnings.append(f"{node.id} may send {show(limit.value, 'B/s')} over {what}")
+    warnings.append(f"{node.id} may send {show(limit.value, 'B/s')} {what}")
+
+
+def cap_note(node: Node, link: Link, nics: int, keeps: bool = True) -> str | None:
+    """Say that a machine may send less than its adapters could; None where it may send as much.
+
+    Takes what ``capped`` takes.
+    """
+    if capped(link, node, nics, keeps) is link or node.network_bandwidth is None:
+        return None
+    limit = show(node.network_bandwidth.value, "B/s")
+    return f"{node.id} may send {limit} over any link: --no-network-cap predicts without that limit"
 
 
 def check_racks(oversubscription: float, rack_nodes: int | None) -> float:

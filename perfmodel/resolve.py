@@ -246,7 +246,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     if over_adapters:
         if scenario.inter_link is not None:  # else they come with the node's own link, which is named
             taken.take("nics", scenario.nics, nics)
-        doubt_adapters(node, inter, nics, warnings)
+        doubt_adapters(node, inter, nics, scenario.network_cap, warnings)
     optimizer = taken.take("optimizer", scenario.optimizer, "adam" if sharing else workload.default_optimizer)
     if software != scenario.framework:
         taken.append(f"--framework {software}")
@@ -267,7 +267,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         host_link=catalogue.link(node.host_link or accelerator.host_link),
         socket_link=None if node.socket_link is None else catalogue.link(node.socket_link),
         nics=nics,
-        connections=_connections(scenario, over_adapters and sharing is None, inter, taken),
+        connections=_connections(scenario, over_adapters, inter, taken),
         world_size=scenario.world_size,
         nodes=nodes,
         accelerators_per_node=per_node,
@@ -301,7 +301,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         layout=None if sharing is None else sharing.layout,
         stack=None if sharing is None else sharing.stack,
         measured=measured,
-        compression=compression_of(scenario, sharing is not None),
+        compression=compression_of(scenario),
         updates=updates and updates.settled(scenario.world_size),
     )
 
@@ -380,6 +380,6 @@ def _overlap(scenario: Scenario, taken: _Defaults) -> str:
 
 def _connections(scenario: Scenario, over_adapters: bool, link: Link, taken: _Defaults) -> int:
     usual = NCCL_CONNECTIONS if network_of(scenario.strategy) == "all-reduce" else 1
-    if link.flow_bandwidth is None or not over_adapters:
+    if not over_adapters or not (link.passes_kernel or link.flow_bandwidth is not None):
         return scenario.connections or usual
     return taken.take("connections", scenario.connections, usual)

@@ -1,12 +1,16 @@
-"""Which jobs share a transformer out, what trains them, and how: from a scenario to a stack and a layout."""
+"""Which model answers for a job, and of transformers what trains them and how: a stack and a layout.
+
+One rule decides which model answers, ``model_of``: the network and the layout, nothing else.  An option that
+the model does not know is refused.
+"""
 
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from perfmodel.errors import InputError
-from perfmodel.specs.framework import DEFAULT_FRAMEWORK, FRAMEWORKS, framework_id
+from perfmodel.errors import InputError, nearest
+from perfmodel.specs.framework import DEFAULT_FRAMEWORK, FRAMEWORKS
 from perfmodel.specs.layout import DEGREES, RECOMPUTE, SHARDING
 
 if TYPE_CHECKING:
@@ -18,21 +22,24 @@ if TYPE_CHECKING:
     from perfmodel.specs.stack import Stack
     from perfmodel.specs.workload import Workload
 
-HALF = ("fp16", "bf16")
+Model = Literal["data-parallel", "transformer"]
+"""Of every accelerator holding the whole network, in layers; or of a transformer under a layout."""
 PRECISIONS = {"amp": "fp16", "fp16": "fp16", "bf16": "bf16", "fp8": "fp8"}
 """In which a stack trains, by what a scenario calls them."""
 FIXED = {
-    "overlap": (None, "a stack decides itself what it hides"),
-    "algorithm": ("auto", "a stack leaves that to its library"),
+    "overlap": (None, "software for transformers decides itself what it hides; leave it out"),
+    "algorithm": ("auto", "software for transformers leaves that to its library; leave it out"),
     "profile": (
         None,
         "it holds kernels of whole layers, and those of parts of layers run at other rates; "
         "a measured step does, e.g. --anchor iteration_time=6.2s@8",
     ),
+    "compression": (None, "software for transformers sends gradients whole; leave it out"),
 }
-"""Options that a shared job leaves alone: the only value, and why."""
+"""Options that the transformer model leaves alone: the only value, and why."""
 _degrees = attrgetter(*DEGREES)
 _ALONE = (1,) * len(DEGREES)
+_OF_LAYOUT = ("sharding", "recompute", "micro_batch_size")
 
 
 class Shared(NamedTuple):
@@ -46,47 +53,56 @@ class Shared(NamedTuple):
     """In which it is usually trained there."""
 
 
-def stack_of(scenario: Scenario, workload: Workload, accelerator: Accelerator) -> str | None:
-    """Return the stack that trains a job, as it is named; None where copies of the network are trained.
+def model_of(scenario: Scenario, workload: Workload) -> Model:
+    """Return which model answers for a job: the network and the layout decide.
 
-    That is the stack a scenario names.  Where it names none, it is the usual one of networks that predict
-    the next token, and of all transformers once a layout is asked for.
+    The transformer model answers for networks that predict the next token, and for every transformer of which
+    a layout is given: a degree above 1, sharding, recomputation, a micro-batch, or FSDP.  The data-parallel
+    model answers for all others.
 
     Raises
     ------
-    InputError : a layout asked for of a network, a framework or a strategy that knows none
+    InputError : a layout of a network that has none
     """
-    name = scenario.framework
-    asked = _asked(scenario)
-    if name is not None and not _is_stack(name, asked):
-        if scenario.strategy == "fsdp" and name.partition("@")[0] == DEFAULT_FRAMEWORK:
-            name = "fsdp" + "".join(name.partition("@")[1:])
-        elif asked:
-            raise InputError(
-                f"--{asked}: {name} trains copies of the whole network; "
-                "name a stack that shares it out, e.g. --framework megatron-core"
-            )
-        else:
-            return None
-    if workload.architecture is None or workload.tokens is None:
-        if name is not None or asked:
-            what = f"--{asked}" if asked else f"--framework {name}"
-            raise InputError(
-                f"{what}: {workload.id} is no transformer whose architecture and tokens are known, "
-                "e.g. llama-3-8b"
-            )
-        return None
-    if name is None and not asked and not _usual(scenario, workload, accelerator):
+    if scenario.is_data_parallel_run:
+        return "data-parallel"
+    given = layout_option(scenario)
+    if given and not has_layouts(workload):
+        raise _no_transformer(given, workload)
+    return "transformer" if given or predicts_tokens(workload) else "data-parallel"
+
+
+def layout_option(scenario: Scenario) -> str:
+    """Return an option by which a job states its layout; empty where none does."""
+    if _degrees(scenario) != _ALONE:
+        return next(name.replace("_", "-") for name in DEGREES if getattr(scenario, name) != 1)
+    if scenario.strategy == "fsdp":
+        return "strategy fsdp"
+    return next((name.replace("_", "-") for name in _OF_LAYOUT if getattr(scenario, name) is not None), "")
+
+
+def stack_of(scenario: Scenario, workload: Workload, accelerator: Accelerator) -> str | None:
+    """Return the software that trains a job, as it is named, where the transformer model answers; else None.
+
+    Raises
+    ------
+    InputError : a layout of a network that has none; software, a strategy or an option that the model does
+        not know
+    """
+    if model_of(scenario, workload) == "data-parallel":
+        _refuse_layout_only(scenario, workload)
         return None
     if scenario.strategy not in ("all-reduce", "fsdp"):
         raise InputError(
-            f"--strategy {scenario.strategy}: transformers that are shared out sum gradients by all-reduce"
+            f"--strategy {scenario.strategy}: the transformer model answers for {workload.id}, and sums "
+            "gradients by all-reduce or fsdp"
         )
-    if name is not None:
-        return name
-    if scenario.strategy == "fsdp":
-        return "fsdp"
-    return "maxtext" if accelerator.is_tpu else _default()
+    name = scenario.framework
+    if name is None:
+        if scenario.strategy == "fsdp":
+            return "fsdp"
+        return "maxtext" if accelerator.is_tpu else _default()
+    return _stack_called(name, scenario, workload)
 
 
 def shared(
@@ -164,82 +180,64 @@ def batch_of(
     return micro, layout.global_batch_size, "weak" if scenario.global_batch_size is None else "strong"
 
 
-def framework_of_copies(workload: Workload, framework: str | None, what: str) -> str | None:
-    """Return the framework under which copies of a network are trained, where nothing else is known yet.
-
-    Parameters
-    ----------
-    workload, framework : of the job; None where nobody names software
-    what : who knows copies alone, e.g. ``plan``
-
-    Raises
-    ------
-    InputError : a stack is named
-    """
-    framework = None if framework is None else framework_id(framework)
-    if workload.architecture is None:
-        return framework
-    if framework is not None and is_stack(framework):
-        raise InputError(
-            f"--framework {framework}: {what} knows copies of the whole network alone; "
-            "see perfmodel layouts, and perfmodel predict with --tensor-parallel and its like"
-        )
-    return framework or DEFAULT_FRAMEWORK
-
-
-def _asked(scenario: Scenario) -> str:
-    """Return an option that only a shared job has; empty where none is asked for."""
-    if _degrees(scenario) != _ALONE:
-        return next(name.replace("_", "-") for name in DEGREES if getattr(scenario, name) != 1)
-    if scenario.strategy == "fsdp":
-        return "strategy fsdp"
-    if scenario.precision == "fp8":
-        return "precision fp8"
-    if scenario.lora is not None:
-        return "lora"
-    for name, given in (("sharding", scenario.sharding), ("recompute", scenario.recompute)):
-        if given not in (None, "none"):
-            return name
-    return "micro-batch-size" if scenario.micro_batch_size is not None else ""
-
-
-def _usual(scenario: Scenario, workload: Workload, accelerator: Accelerator) -> bool:
-    """Whether a job for which nobody names software is one for a stack."""
-    if not predicts_tokens(workload) or scenario.strategy != "all-reduce":
-        return False
-    if any(getattr(scenario, name) != value for name, (value, _) in FIXED.items()):
-        return False
-    in_half = scenario.precision is None or scenario.precision in PRECISIONS
-    usual = scenario.optimizer in (None, "adam")
-    return in_half and usual and any(each in accelerator.peak_flops for each in HALF)
+def has_layouts(workload: Workload) -> bool:
+    """Return whether a network is a transformer of which a layout may be given."""
+    return workload.architecture is not None and workload.tokens is not None
 
 
 def predicts_tokens(workload: Workload) -> bool:
     """Return whether a network is a transformer that predicts the next token."""
     model = workload.architecture
-    return model is not None and model.predicts_next_token
+    return model is not None and model.predicts_next_token and workload.tokens is not None
 
 
-def is_stack(name: str) -> bool:
-    """Return whether a framework, as people spell it, shares transformers out where nobody asks for a layout.
+def _stack_called(name: str, scenario: Scenario, workload: Workload) -> str:
+    """Return the stack of a framework's name; PyTorch is its DDP, or its FSDP where gradients are sharded.
 
     Raises
     ------
-    InputError : an unknown framework
+    InputError : a framework that is no stack
     """
-    return _is_stack(framework_id(name), "")
+    from perfmodel.specs.stack import CALLED, STACKS
+
+    framework, at, year = name.partition("@")
+    if framework not in FRAMEWORKS or framework in STACKS:
+        return name
+    if framework == DEFAULT_FRAMEWORK:
+        is_sharded = scenario.strategy == "fsdp" or scenario.sharding in ("zero2", "zero3")
+        return f"{'fsdp' if is_sharded else 'pytorch-ddp'}{at}{year}"
+    known = [*STACKS, *(alias for aliases in CALLED.values() for alias in aliases)]
+    near = list(dict.fromkeys([*nearest(framework, known), _default(), "pytorch-ddp", "fsdp", "nemo"]))[:4]
+    raise InputError(
+        f"--framework {name}: the transformer model answers for {workload.id}, and does not know it; "
+        f"nearest: {', '.join(near)}"
+    )
 
 
-def _is_stack(name: str, asked: str) -> bool:
-    """Whether a framework is a stack; one that is both copies the network unless a layout is asked for."""
-    name = name.partition("@")[0]
-    if name not in FRAMEWORKS:
-        return True
-    if not asked:
-        return False
-    from perfmodel.specs.stack import STACKS
+def _refuse_layout_only(scenario: Scenario, workload: Workload) -> None:
+    """Refuse what the transformer model alone knows, of a job that the data-parallel model answers."""
+    name = scenario.framework
+    if name is not None and name.partition("@")[0] not in FRAMEWORKS:
+        option = f"framework {name}"
+    elif scenario.precision == "fp8":
+        option = "precision fp8"
+    elif scenario.lora is not None:
+        option = "lora"
+    else:
+        return
+    if not has_layouts(workload):
+        raise _no_transformer(option, workload)
+    raise InputError(
+        f"--{option}: of {workload.id} that goes with a layout, e.g. --sharding zero1; without one the "
+        "data-parallel model answers, which does not know it"
+    )
 
-    return name in STACKS
+
+def _no_transformer(option: str, workload: Workload) -> InputError:
+    return InputError(
+        f"--{option}: {workload.id} is no transformer whose architecture and tokens are known, "
+        "e.g. llama-3-8b"
+    )
 
 
 def _default() -> str:
@@ -249,11 +247,9 @@ def _default() -> str:
 
 
 def _refuse(scenario: Scenario, software: str) -> None:
+    """Refuse what the transformer model does not know, or software does not do."""
     if scenario.precision is not None and scenario.precision not in PRECISIONS:
-        raise InputError(
-            f"--precision {scenario.precision}: {software} trains in {', '.join(PRECISIONS)}; "
-            "copies of the network are trained in it by --framework pytorch"
-        )
+        raise InputError(f"--precision {scenario.precision}: {software} trains in {', '.join(PRECISIONS)}")
     for name, (value, why) in FIXED.items():
         if getattr(scenario, name) != value:
             option = name.replace("_", "-")

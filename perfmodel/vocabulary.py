@@ -255,6 +255,8 @@ QUANTITIES: dict[str, Quantity] = {
     "kernel_bandwidth": Quantity("B_k", "B/s", "what the kernel's TCP carries at most"),
     "uplinks_bandwidth": Quantity("B_u", "B/s", "what the uplinks of racks carry of one node's"),
     "connections": Quantity("n_c", "1", "connections over TCP between two machines"),
+    "usual_connections": Quantity("n_0", "1", "connections that a library opens where nobody says"),
+    "connections_exponent": Quantity("e", "1", "growth of what the kernel's TCP carries with connections"),
     "flow_bandwidth": Quantity("B_f", "B/s", "what a provider lets one connection carry"),
     "connections_bandwidth": Quantity("B_c", "B/s", "what a provider lets all connections carry"),
     "path_bandwidth": Quantity("B_p", "B/s", "between the accelerators of a node and its adapters"),

@@ -28,11 +28,14 @@ from perfmodel.economics import Conditions
 from perfmodel.equations.fusion import CYCLE_TIME
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
+from perfmodel.prediction.ratio import ratio_between
 from perfmodel.sensitivity.case import Case
 from perfmodel.sensitivity.elasticity import case_of
 from perfmodel.sensitivity.inputs import inputs_of
+from perfmodel.sharing import predicts_tokens
 from perfmodel.specs.framework import FRAMEWORKS
 from perfmodel.specs.layout import RECOMPUTE, SHARDING
+from perfmodel.specs.options import declared
 from perfmodel.specs.scenario import (
     Algorithm,
     DecoderName,
@@ -125,7 +128,7 @@ class Violation(NamedTuple):
 
 
 SHARED_OUT = 0.5
-"""Of scenarios of transformers: those that share the network out."""
+"""Of scenarios of transformers that do not predict tokens: those with a layout."""
 
 
 @cache
@@ -149,7 +152,8 @@ def question(seed: int, number: int) -> dict[str, Any]:
     strategy = rng.choice(get_args(StrategyOfCopies))
     name = rng.choice(sorted(names()))
     accelerator = rng.choice(ACCELERATORS)
-    if workload(name).architecture is not None and rng.random() < SHARED_OUT:
+    network = workload(name)
+    if predicts_tokens(network) or (network.architecture is not None and rng.random() < SHARED_OUT):
         return _layout(rng, name, accelerator)
     precisions = [p for p in get_args(PrecisionOfCopies) if _has(accelerator, p)]
     has_machine = CATALOGUE.accelerator(accelerator).usual_node is not None
@@ -186,8 +190,6 @@ def question(seed: int, number: int) -> dict[str, Any]:
         "anchor": sometimes(0.1, lambda: f"iteration_time={rng.lognormvariate(-1.5, 1):.4g}s@1"),
         "profile": sometimes(0.05, profile),
     }
-    if workload(name).architecture is not None and asked["framework"] is None:
-        asked["framework"] = "pytorch"
     if workload(name).sequence_length is not None:
         asked["sequence_length"] = sometimes(0.3, lambda: rng.choice((128, 256, 512)))
     if asked["local_batch_size"] is not None and rng.random() < 0.25:
@@ -258,7 +260,16 @@ def violations(asked: dict[str, Any], rng: random.Random) -> Iterator[Violation]
     found = predict(scenario)
     case = case_of(scenario, CATALOGUE, calibration(), Conditions())
     setting = case.setting
-    checks = (_sound, _utilisation, _round_trip, _better_hardware, _larger_batch, _best_choices)
+    checks = (
+        _sound,
+        _bounded,
+        _utilisation,
+        _one_model,
+        _round_trip,
+        _better_hardware,
+        _larger_batch,
+        _best_choices,
+    )
     for check in checks:
         for of, excess, *cases in check(asked, found, case, rng):
             longest = max((_longest_message(each) for each in cases), default=0.0)
@@ -308,6 +319,44 @@ def _sound(asked: dict[str, Any], found: Prediction, case: Case, rng: random.Ran
         0 < within.low_95 <= within.low_80 <= total <= within.high_80 <= within.high_95
     ):
         yield "the interval holds its point", math.inf
+
+
+def _bounded(asked: dict[str, Any], found: Prediction, case: Case, rng: random.Random) -> Failures:
+    """No end of an interval lies beyond the same work on one accelerator, nor beyond the ratio of them."""
+    kept = {name: value for name, value in asked.items() if name not in ("global_batch_size", "servers")}
+    changed = {"world_size": 1, "strategy": "all-reduce", "input": "synthetic", "overlap": None}
+    if found.interval is None or found.layout is not None or found.scaling == "strong":
+        return
+    if asked["world_size"] == 1:
+        return
+    if "anchor" in asked and found.scenario["input"] == "real":
+        return
+    alone = predict(**kept | changed)
+    if alone.interval is None:
+        return
+    for end in ("low_80", "low_95"):
+        least = alone.iteration_time if "anchor" in asked else getattr(alone.interval, end)
+        excess = least / getattr(found.interval, end) - 1
+        if excess > ROUNDING:
+            yield f"{end} below that of one accelerator", excess
+    ratio = ratio_between(found, alone, "one")
+    most = max(ratio.value, asked["world_size"])
+    if ratio.high_80 > most * (1 + ROUNDING):
+        yield "speed-up above the ratio of accelerators", ratio.high_80 / most - 1
+
+
+def _one_model(asked: dict[str, Any], found: Prediction, case: Case, rng: random.Random) -> Failures:
+    """Network and layout decide which model answers: another option is refused, or the same model answers."""
+    other = question(rng.randrange(10**6), rng.randrange(10**6))
+    kept = {"workload", *(name for name, one in declared(Scenario).items() if one.info.axis == "layout")}
+    changed = {name: value for name, value in other.items() if name not in kept}
+    for name in rng.sample(sorted(changed), min(SOME, len(changed))):
+        try:
+            again = predict(**{**asked, name: changed[name]})
+        except InputError:
+            continue
+        if again.model != found.model:
+            yield f"{name} {changed[name]}", math.inf
 
 
 def _utilisation(asked: dict[str, Any], found: Prediction, case: Case, rng: random.Random) -> Failures:

@@ -205,8 +205,8 @@ def test_a_network_that_changes_nothing_is_called_as_fast_and_what_binds_is_name
     )
     said = words(test)
     assert "B (ethernet-100g-tcp) is as fast as A (ethernet-25g-tcp)" in said
-    assert "either network suffices" in said
-    assert "the kernel's TCP binds, so a faster ethernet-25g-tcp would save nothing" in said
+    assert "in both binds the kernel's TCP (2.78 GB/s an adapter over 16 connections" in said
+    assert "binds, so a faster ethernet-25g-tcp would save nothing" in said
 
 
 def test_a_comparison_that_nobody_asked_for_is_not_added_to():

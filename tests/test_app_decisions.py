@@ -153,7 +153,7 @@ def test_25_or_100_gigabit_gets_a_decision_named_bars_and_intervals():
     test = opened("compare", **NETWORKS)
     said = words(test)
     assert "**C (ethernet-100g-rdma) seems the fastest, 1.09 times as fast as A (ethernet-25g-tcp)" in said
-    assert re.search(r"80 %: [\d.]+ to [\d.]+, \d\d % sure\)\. That is too little to decide by", said)
+    assert re.search(r"80 %: 1 to [\d.]+, over 99 % sure\)\. That is too little to decide by", said)
     figure = json.loads(test.get("plotly_chart")[0].proto.spec)
     assert {bar for trace in figure["data"] for bar in trace["y"]} == {
         "A: ethernet-25g-tcp",

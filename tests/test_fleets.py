@@ -155,7 +155,7 @@ def test_a_slower_network_of_the_new_machines_paces_all():
 def test_an_interval_says_what_the_waiting_kind_may_do(mixed):
     slowest, shares, same = (one.ratio for one in mixed.options[:3])
     assert slowest.low_80 < same.low_80  # the new machines may turn out slower than the old
-    assert slowest.high_80 < slowest.value * (same.high_80 / same.value) * 1.01  # but faster is no help
+    assert slowest.high_80 < slowest.value * (same.value / same.low_80) * 1.01  # but faster is no help
     assert shares.low_80 < shares.value < shares.high_80
     for one in mixed.options:
         assert one.interval.low_95 <= one.interval.low_80 < one.iteration_time < one.interval.high_80

@@ -18,7 +18,7 @@ from perfmodel.prediction.collective import ALGORITHMS, collective
 from perfmodel.specs.link import Link
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
-from perfmodel.step.fabric import KERNEL_TCP, bulk_bandwidth
+from perfmodel.step.ports import KERNEL_TCP, bulk_bandwidth
 
 CATALOGUE = Catalogue.built_in()
 LINKS = [CATALOGUE.link(name) for name in CATALOGUE.ids("links")]
@@ -120,7 +120,7 @@ def test_iterations(options):
     def time_over(link: Link) -> float:
         answer = predict(Scenario(**options, inter_link=link.id))
         node = CATALOGUE.node(answer.scenario["node"])
-        # a provider's limit on a machine holds for its own link; any other is another network
+        # under a machine's limit its own link has a share of its own
         limited = node.network_bandwidth is not None and node.inter_link == link.id
         return math.nan if limited else answer.iteration_time
 

@@ -10,6 +10,7 @@ import subprocess
 import numpy as np
 import pytest
 
+import perfmodel
 from perfmodel import Catalogue, InputError, Scenario, predict
 from perfmodel.economics import economics
 from perfmodel.epochs_to_target import EpochsFit, epochs_fit
@@ -738,3 +739,68 @@ def test_tables_that_only_several_accelerators_hold_are_planned():
     assert fits == {1: False, 8: True}
     assert 8 in sizes
     assert 1 not in sizes
+
+
+# --- which plan is recommended, and what a default decides
+
+
+def test_a_safe_plan_is_recommended_before_a_cheaper_one_at_risk():
+    asked = {"workload": "resnet50", "epochs": 90, "instances": "p3.16xlarge", "max_gpus": 128}
+    free = perfmodel.plan(**asked)
+    on_the_edge = next(each for each in free.front if each.world_size == 32)
+    found = perfmodel.plan(**asked, deadline=1.02 * on_the_edge.run_time)
+    assert 0.2 < found.cheapest.deadline_risk < 0.5
+    assert found.chosen.deadline_risk <= 0.2
+    assert found.chosen.cost >= found.cheapest.cost
+    assert "with a probability of 80 % or more" in found.verdict[0]
+    risk = f"{100 * found.cheapest.deadline_risk:.2g} %"
+    assert any(line.startswith(f"Cheaper at a risk of {risk}: ") for line in found.verdict)
+    safe = [row for row in map(found.search.row, range(len(found.search))) if row["deadline_risk"] <= 0.2]
+    assert found.chosen.cost == pytest.approx(min(row["cost"] for row in safe), rel=0.0101)
+    assert found.launch.predict.split("--gpus ")[1].split()[0] == str(found.chosen.world_size)
+
+
+def test_where_no_plan_is_safe_the_cheapest_in_time_is_recommended_with_its_risk():
+    asked = {"workload": "resnet50", "epochs": 90, "instances": "p3.16xlarge", "max_gpus": 32}
+    fastest = perfmodel.plan(**asked).front[0]
+    found = perfmodel.plan(**asked, deadline=1.02 * fastest.run_time)
+    assert found.chosen == found.cheapest
+    assert 0.2 < found.chosen.deadline_risk < 0.5
+    assert "with a probability" not in found.verdict[0]
+    assert any("to miss the deadline" in line for line in found.verdict)
+
+
+def test_of_a_budget_alone_the_fastest_that_likely_keeps_it_is_recommended():
+    asked = {"workload": "resnet50", "epochs": 90, "instances": "p3.16xlarge", "max_gpus": 64}
+    front = perfmodel.plan(**asked).front
+    found = perfmodel.plan(**asked, budget=1.02 * front[0].cost)
+    assert found.chosen.budget_risk <= 0.2 < found.fastest.budget_risk
+    assert any(line.startswith("Faster at a risk of ") for line in found.verdict)
+
+
+@pytest.mark.any_version
+def test_a_default_that_decides_is_named_with_what_another_value_would_do():
+    """The default batch of Llama 3.1 405B keeps 16,384 GPUs from training it in time."""
+    asked = {"workload": "llama-3.1-405b", "tokens": "15.6T", "deadline": "70 days", "max_gpus": 16384}
+    found = perfmodel.plan(**asked, instances="p5.48xlarge")
+    assert not found.met
+    (one,) = found.alternatives
+    assert (one.option, one.default, one.value, one.meets) == ("global-batch-size", 512, 2048, True)
+    again = perfmodel.plan(**asked, instances="p5.48xlarge", global_batch_size=2048)
+    assert again.met
+    assert not again.alternatives
+    assert one.plan["run_time"] == pytest.approx(again.chosen.run_time)
+    words = " ".join(found.verdict)
+    assert "With --global-batch-size 2048 (default: 512): 2048 x p5.48xlarge of AWS" in words
+    assert json.loads(found.to_json())["alternatives"][0]["plan"]["run_time"] == one.plan["run_time"]
+
+
+def test_the_default_number_of_gpus_decides_too():
+    asked = {"samples": 3e8, "nodes": "dgx-1v", "prices": {"dgx-1v": 20.0}, "max_global_batch_size": 65536}
+    deadline = 0.7 * perfmodel.plan(**asked).front[0].run_time
+    found = perfmodel.plan(**asked, deadline=deadline)
+    assert not found.met
+    (one,) = found.alternatives
+    assert (one.option, one.default, one.meets) == ("max-gpus", 512, True)
+    assert one.plan["run_time"] <= deadline
+    assert not perfmodel.plan(**asked, deadline=deadline, max_gpus=256).alternatives

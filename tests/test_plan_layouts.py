@@ -122,18 +122,38 @@ EIGHT = {"workload": "llama-3-8b", "instances": "p5.48xlarge", "max_gpus": 16, "
 
 
 @pytest.mark.parametrize(
-    ("framework", "kinds"),
-    [(None, {"copies", "layouts"}), ("pytorch", {"copies"}), ("nemo@2024", {"layouts"})],
+    ("workload", "framework", "model"),
+    [
+        ("gpt2", None, "transformer"),
+        ("gpt2", "PyTorch", "transformer"),
+        ("gpt2", "nemo@2024", "transformer"),
+        ("bert-large", None, "data-parallel"),
+        ("bert-large", "pytorch@2020", "data-parallel"),
+    ],
 )
-def test_a_framework_says_whether_copies_or_layouts_are_planned(framework, kinds):
-    """GPT-2 fits whole into an A100, and is shared out where nobody says otherwise."""
-    asked = {"workload": "gpt2", "samples": 1e6, "instances": "p4d.24xlarge", "max_gpus": 8}
+def test_the_network_decides_which_model_answers_for_a_plan(workload, framework, model):
+    asked = {"workload": workload, "samples": 1e6, "instances": "p4d.24xlarge", "max_gpus": 8}
     found = perfmodel.plan(**asked, framework=framework).search
     rows = [found.row(i) for i in range(len(found))]
-    assert {"layouts" if row["layout"] else "copies" for row in rows} == kinds
     for row in (rows[0], rows[-1]):
         assert found.predicted(row).iteration_time == pytest.approx(row["iteration_time"], rel=1e-9)
-        assert (found.predicted(row).layout is None) == (row["layout"] is None)
+        assert found.predicted(row).model == model
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"strategies": "parameter-server"}, "--strategy parameter-server: the transformer model answers"),
+        ({"algorithms": "ring"}, "--algorithm ring does not go with"),
+        ({"precisions": "fp32"}, "--precision fp32: megatron-core@2026 trains in"),
+        ({"framework": "tensorflow"}, "--framework tensorflow: the transformer model answers for gpt2"),
+        ({"workload": "bert-large", "framework": "megatron-core"}, "of bert-large that goes with a layout"),
+    ],
+)
+def test_a_plan_refuses_what_the_model_that_answers_does_not_know(options, message):
+    asked = {"workload": "gpt2", "samples": 1e6, "instances": "p4d.24xlarge", "max_gpus": 8}
+    with pytest.raises(InputError, match=message):
+        perfmodel.plan(**asked | options)
 
 
 @pytest.mark.parametrize("options", [{"input": "real", "storage": "ebs-gp3"}, {"jitter": "lognormal:cv=0.1"}])

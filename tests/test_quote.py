@@ -46,7 +46,7 @@ def askable(runs):
             resolve(scenario, CATALOGUE)
         except (Refused, InputError):
             continue
-        if time is not None:
+        if time is not None and not scenario.is_data_parallel_run:
             yield run, time, scenario
 
 
@@ -184,12 +184,10 @@ def test_a_utilisation_limit_above_100_percent_says_why(options, told):
     assert told in line
 
 
-@pytest.mark.parametrize("workload", ["gpt2", "bert-large"])
-def test_a_utilisation_below_100_percent_needs_no_reason(workload):
-    lines = checked({"workload": workload, "framework": "pytorch"}, quantity="mfu", value="50%").arithmetic
+def test_a_utilisation_below_100_percent_needs_no_reason():
+    lines = checked({"workload": "bert-large"}, quantity="mfu", value="50%").arithmetic
     assert not any("may pass" in line or "padding" in line for line in lines)
-    gpt2 = {"workload": "gpt2", "input": "real", "framework": "pytorch"}
-    real = checked(gpt2, quantity="mfu", value="50%").arithmetic
+    real = checked({"workload": "gpt2", "input": "real"}, quantity="mfu", value="50%").arithmetic
     assert not any("padding" in line or "reading weights" in line for line in real)  # whole sequences
 
 

@@ -41,7 +41,7 @@ HALF = st.floats(0.01, 1.0)
 
 
 def half(ratio):
-    return math.log(ratio.high_80 / ratio.value)
+    return math.log(max(ratio.high_80 / ratio.value, ratio.value / ratio.low_80))
 
 
 def width(prediction):
@@ -167,8 +167,8 @@ def test_coverage_in_the_report():
 def test_compare_and_scale_say_it():
     result = compare(BASE, {**BASE, "gpus": 64}, names=["A", "B"])
     first, second = result.model_dump(mode="json")["cases"]
-    assert first == {"name": "A", "ratio": None}
-    assert second["ratio"].keys() == {"to", "value", "low_80", "high_80", "sure"}
+    assert first == {"name": "A", "ratio": None, "model": "data-parallel"}
+    assert second["ratio"].keys() == {"to", "value", "low_80", "high_80", "sure", "clipped_at"}
     assert second["ratio"]["to"] == "A"
     assert f"(80 %: {second['ratio']['low_80']:.3g} to {second['ratio']['high_80']:.3g}, " in result.verdict
     rows = scale(gpus=[32, 64], inter_link="ethernet-25g-tcp").rows
@@ -176,6 +176,22 @@ def test_compare_and_scale_say_it():
     assert rows[1].ratio.model_dump() == second["ratio"] | {"to": "32 GPUs"}
     other = compare(BASE, {**BASE, "workload": "vgg16"})
     assert [case.ratio for case in other.cases] == [None, None]
+
+
+@pytest.mark.parametrize("more", [{}, {"strategy": "parameter-server"}, {"workload": "gpt2"}], ids=str)
+@pytest.mark.parametrize(("few", "many"), [(1, 8), (1, 16384), (64, 1024)])
+def test_no_speed_up_is_larger_than_the_ratio_of_accelerators(more, few, many):
+    one, other = (predict(gpus=n, **more) for n in (few, many))
+    up, down = ratio_between(other, one, "few"), ratio_between(one, other, "many")
+    assert up.high_80 <= max(up.value, many / few) * (1 + 1e-12)
+    assert down.low_80 >= min(down.value, few / many) * (1 - 1e-12)
+    assert up.clipped_at in (None, many / few)
+
+
+def test_a_ratio_of_other_jobs_is_cut_at_nothing():
+    small = predict(gpus=8, local_batch_size=1)
+    for more in ({"local_batch_size": 64}, {"accelerator": "h100-sxm5-80gb"}, {"precision": "fp32"}):
+        assert ratio_between(predict(gpus=16, **more), small, "small").clipped_at is None
 
 
 def test_the_slower_network_suffices_where_the_faster_brings_little():

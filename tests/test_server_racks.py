@@ -18,6 +18,7 @@ ASKED = {
     "accelerator": "v100-sxm2-16gb",
     "node": "aws-p3.2xlarge",
     "inter_link": "roce-100g",
+    "network_cap": False,
     "strategy": "parameter-server",
     "server_shards": "even",
     "overlap": "none",

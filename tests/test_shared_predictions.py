@@ -21,10 +21,14 @@ from perfmodel.prediction.pipeline import pipeline_of_scenario
 from perfmodel.quote import Claim, Quote, check_quote
 from perfmodel.resolve import resolve
 from perfmodel.sensitivity.elasticity import sensitivity
+from perfmodel.specs.framework import FRAMEWORKS
 from perfmodel.specs.layout import DEGREES
+from perfmodel.specs.options import declared
 from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.stack import STACKS
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.terms import SHARED_TERMS, of_kind, sent
+from perfmodel.sweeps import sweep
 from perfmodel.traces.collective_names import is_collective, kind_of
 from perfmodel.traces.kineto import read_kineto
 from perfmodel.traces.summary import summary
@@ -86,13 +90,88 @@ def test_on_one_accelerator_every_way_to_share_is_the_same(name):
         )
 
 
-def test_a_network_of_another_kind_is_trained_in_copies():
+def test_network_and_layout_decide_which_model_answers():
     for one in ("resnet50", "bert-large", "vit-base-16"):
-        assert predict(workload=one, gpus=8).layout is None
-    assert predict(workload="gpt2", gpus=8, framework="pytorch").layout is None
-    assert predict(workload="gpt2", gpus=8, precision="fp32").layout is None
-    assert predict(workload="llama-3-8b", accelerator="k80").layout is None
-    assert predict(workload="bert-large", gpus=8, node="dgx-a100-80gb", tensor_parallel=2).layout is not None
+        assert predict(workload=one, gpus=8).model == "data-parallel"
+    for more in ({}, {"framework": "pytorch"}, {"accelerator": "k80"}, {"strategy": "fsdp"}):
+        assert predict(workload="gpt2", gpus=8, **more).model == "transformer"
+    for layout in ({"tensor_parallel": 2}, {"sharding": "none"}, {"recompute": "none"}, {"strategy": "fsdp"}):
+        assert predict(workload="bert-large", gpus=8, node="dgx-a100-80gb", **layout).model == "transformer"
+
+
+VALUES = {
+    "accelerator": ("k80", "h100-sxm5-80gb", "mi300x", "tpu-v5e"),
+    "node": ("dgx-1v", "dgx-h100"),
+    "inter_link": ("ethernet-25g-tcp", "ib-ndr-400g"),
+    "framework": (*FRAMEWORKS, *STACKS),
+    "compression": ("fp16", "topk:0.01"),
+    "jitter": ("none", "lognormal:cv=0.1"),
+    "anchor": ("iteration_time=0.5s@1", "iteration_time=0.5s@8"),
+    "torus_dimensions": ("2x4",),
+}
+"""Of options that are texts."""
+
+
+@pytest.mark.parametrize("network", ["resnet50", "bert-large", "gpt2", "mixtral-8x7b"])
+def test_no_option_switches_the_model_that_answers(network):
+    plain = {"workload": network, "gpus": 8, "node": "dgx-a100-80gb"}
+    model = predict(**plain).model
+    answered = 0
+    for name, one in declared(Scenario).items():
+        values = VALUES.get(name) or one.choices
+        if one.type in (int, bool):
+            values = (True, False) if one.type is bool else (1, 2, 8)
+        if name == "workload" or one.info.axis == "layout":
+            continue
+        for value in set(values) - {"fsdp"}:
+            try:
+                answer = predict(**plain | {"gpus" if name == "world_size" else name: value})
+            except InputError:
+                continue
+            answered += 1
+            assert answer.model == model, (name, value)
+    assert answered > 50
+
+
+def test_a_sweep_names_the_model_of_each_row():
+    swept = sweep(
+        workload=["gpt2", "resnet50"],
+        gpus=8,
+        overlap=[None, "bucketed"],
+        framework=[None, "pytorch", "tensorflow", "nemo"],
+    )
+    rows = {(row["workload"], row["framework"], row["overlap"]): row["model"] for row in swept.records()}
+    assert {key for key, model in rows.items() if model == "transformer"} == {
+        ("gpt2", name, None) for name in (None, "pytorch", "nemo")
+    }
+    assert {key[0] for key, model in rows.items() if model == "data-parallel"} == {"resnet50"}
+    assert len(swept.records()) + sum(swept.refused.values()) == len(swept)
+
+
+def test_a_comparison_of_two_models_says_so():
+    plain = Scenario(workload="bert-large", gpus=8, node="dgx-a100-80gb")
+    found = perfmodel.compare(plain, plain.model_copy(update={"tensor_parallel": 2}), names=["one", "two"])
+    assert [case.model for case in found.cases] == ["data-parallel", "transformer"]
+    assert any(
+        note.startswith("predicted one by the data-parallel model, two by the") for note in found.notes
+    )
+
+
+@pytest.mark.parametrize(
+    ("framework", "more", "stack"),
+    [
+        ("pytorch", {}, "pytorch-ddp@2026"),
+        ("PyTorch@2023", {}, "pytorch-ddp@2023"),
+        ("pytorch", {"strategy": "fsdp"}, "fsdp@2026"),
+        ("pytorch", {"sharding": "zero3"}, "fsdp@2026"),
+        ("oneflow", {}, "oneflow@2026"),
+    ],
+)
+def test_software_of_both_models_is_what_the_one_that_answers_knows(framework, more, stack):
+    answer = predict(**LLAMA, gpus=8, framework=framework, **more)
+    assert answer.model == "transformer"
+    assert answer.scenario["framework"] == stack
+    assert "--framework" in " ".join(answer.defaults) or framework == "oneflow"
 
 
 @pytest.mark.parametrize(
@@ -105,8 +184,16 @@ def test_a_network_of_another_kind_is_trained_in_copies():
         ),
         ({"workload": "resnet50", "tensor_parallel": 2}, "--tensor-parallel: resnet50 is no transformer"),
         ({"workload": "resnet50", "framework": "nemo"}, "--framework nemo: resnet50 is no transformer"),
-        ({"framework": "pytorch", "tensor_parallel": 2}, "pytorch trains copies of the whole network"),
-        ({"strategy": "parameter-server", "tensor_parallel": 2}, "sum gradients by all-reduce"),
+        ({"framework": "tensorflow"}, "--framework tensorflow: the transformer model answers for llama-3-8b"),
+        ({"framework": "mxnet-ngc"}, "does not know it; nearest: megatron-core, pytorch-ddp, fsdp, nemo$"),
+        ({"workload": "bert-large", "framework": "megatron-core"}, "with a layout, e.g. --sharding zero1"),
+        ({"workload": "bert-large", "precision": "fp8"}, "with a layout, e.g. --sharding zero1"),
+        ({"workload": "bert-large", "lora": 8}, "with a layout, e.g. --sharding zero1"),
+        ({"workload": "resnet50", "sharding": "none"}, "--sharding: resnet50 is no transformer"),
+        ({"strategy": "parameter-server"}, "sums gradients by all-reduce or fsdp"),
+        ({"overlap": "bucketed"}, "--overlap bucketed does not go with megatron-core@2026"),
+        ({"algorithm": "best"}, "--algorithm best does not go with megatron-core@2026"),
+        ({"precision": "fp32"}, "--precision fp32: megatron-core@2026 trains in"),
         ({"tensor_parallel": 2, "precision": "fp32"}, "--precision fp32: megatron-core@2026 trains in"),
         ({"tensor_parallel": 2, "overlap": "none"}, "--overlap none does not go with megatron-core@2026"),
         ({"tensor_parallel": 2, "optimizer": "lamb"}, "--optimizer lamb"),

@@ -110,10 +110,12 @@ def test_copies_are_kept_where_nothing_shares_a_network_out():
     assert all("resnet50 is no transformer" in reason for reason in swept.refused)
 
 
-def test_layouts_that_nobody_asks_for_are_each_a_row():
-    table = perfmodel.sweep(workload="resnet50", gpus=8, sharding=[None, "none"]).table()
-    assert table["sharding"].tolist() == [None, "none"]
-    assert len(set(table["iteration_time"].tolist())) == 1
+def test_a_layout_that_is_given_is_one_for_transformers_alone():
+    swept = perfmodel.sweep(workload=["resnet50", "bert-large"], gpus=8, sharding=[None, "none"])
+    assert swept.table()["workload"].tolist() == ["resnet50", "bert-large", "bert-large"]
+    assert swept.table()["sharding"].tolist() == [None, None, "none"]
+    assert swept.table()["model"].tolist() == ["data-parallel", "data-parallel", "transformer"]
+    assert sum(swept.refused.values()) == 1
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 2**50), st.booleans()), min_size=1))

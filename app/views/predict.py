@@ -45,7 +45,8 @@ PRESETS = {
     "Parameter server or ring?": (
         "scale",
         {
-            "node": "aws-p3.2xlarge",
+            "node": "pcie-workstation-1gpu",
+            "accelerator": "v100-sxm2-16gb",
             "gpus": "2,4,8,16,32",
             "inter-link": "ethernet-25g-tcp",
             "strategy": "parameter-server",
@@ -110,7 +111,7 @@ def figures(prediction: Prediction) -> None:
     if spread is not None:
         wider = f" Wider because: {'; '.join(spread.wider_because)}." if spread.wider_because else ""
         if spread.clipped_at is not None:
-            wider = f" The lower ends are cut at {clipped_words(spread.clipped_at)}.{wider}"
+            wider = f" The lower ends are cut at {clipped_words(spread)}.{wider}"
         st.caption(
             f"The iteration takes {show(spread.low_80, 's')} to {show(spread.high_80, 's')} with 80 % "
             f"confidence, {show(spread.low_95, 's')} to {show(spread.high_95, 's')} with 95 %.{wider}"
@@ -187,7 +188,7 @@ def page(asked: Asked) -> None:
     charts.draw(charts.waterfall(prediction), "iteration", f"Terms of one iteration: {prediction.verdict}")
     sent_in_all = f"Communication takes {show(prediction.communication_time, 's')} in all"
     st.caption(
-        f"{for_planners(prediction.placement)}. {sent_in_all}"
+        f"{for_planners(prediction.placement)}, by the {prediction.model} model. {sent_in_all}"
         + ("; what the backward pass hides is hatched." if prediction.layout is None else ".")
     )
     pipeline_chart.draw_schedule(asked.scenario(), prediction, "pipeline")

@@ -132,7 +132,8 @@ def answer_of(
         scaling = scaling_of([each.scenario["world_size"] for each in line], tuple(line))
         for row, value in zip(json.loads(scaling.to_json())["rows"], drawn[name], strict=True):
             rows.append({"curve": name, **row, **({} if y in FIELDS else {"cost_per_epoch": value})})
-    return {"rows": rows, "scenario": next(iter(result.values()))[-1].scenario}
+    last = next(iter(result.values()))[-1]
+    return {"rows": rows, "model": last.model, "scenario": last.scenario}
 
 
 def picture(result: dict[str, list[Prediction]], drawn: dict[str, list[float | None]], y: str) -> None:
@@ -292,8 +293,9 @@ def page(asked: Asked) -> None:
         drawn = values(result, asked, y)
     first = next(iter(result.values()))
     with asked.top:
-        scenario = first[-1].scenario
-        st.subheader(plain(f"{scenario['workload']} on {scenario['accelerator']}"), anchor=False)
+        last = first[-1]
+        st.subheader(plain(f"{last.scenario['workload']} on {last.scenario['accelerator']}"), anchor=False)
+        st.caption(f"By the {last.model} model.")
         at_end = asked.picked | {"gpus": first[-1].scenario["world_size"]}
         st.markdown(ends(result, "" if first[-1].memory.fits else layout_options.remedy(at_end)))
     if y == "cost" and not any(value for line in drawn.values() for value in line):

@@ -184,4 +184,4 @@ def _with(scenario: Scenario, changed: Mapping[str, object]) -> Scenario:
     """The scenario with options replaced; a strategy that knows one kind of overlap keeps it."""
     if scenario.strategy == "data-parallel-single-process":
         changed = {key: value for key, value in changed.items() if key != "overlap"}
-    return Scenario.model_construct(**{**scenario.model_dump(exclude_unset=True), **changed})
+    return type(scenario).model_construct(**{**scenario.model_dump(exclude_unset=True), **changed})

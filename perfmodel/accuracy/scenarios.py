@@ -6,10 +6,12 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+from perfmodel.accuracy.data_parallel_run import DataParallelRun
 from perfmodel.accuracy.runs import Run
 from perfmodel.accuracy.software import VARIANTS, optimizer_of, software_of
 from perfmodel.errors import InputError
 from perfmodel.link_caveats import GENERIC_NODE
+from perfmodel.sharing import predicts_tokens
 from perfmodel.specs.provenance import SourcedSpec
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue, Kind
@@ -89,7 +91,8 @@ def scenario_of_run(
         "input": run.input or None,
         "anchor": anchor,
     }
-    return Scenario.model_construct(**{key: value for key, value in chosen.items() if value is not None})
+    kind = DataParallelRun if predicts_tokens(network) else Scenario
+    return kind.model_construct(**{key: value for key, value in chosen.items() if value is not None})
 
 
 def with_options(scenario: Scenario, **options: object) -> Scenario:

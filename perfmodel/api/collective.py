@@ -73,6 +73,7 @@ def collective(
     inter_link: str | None = ...,
     nodes: int | None = ...,
     nics: int | None = ...,
+    connections: int | None = ...,
     rack_nodes: int | None = ...,
     oversubscription: float | None = ...,
     placement: Placement | None = ...,
@@ -93,6 +94,7 @@ def collective(
     inter_link: str | None = ...,
     nodes: int | None = ...,
     nics: int | None = ...,
+    connections: int | None = ...,
     rack_nodes: int | None = ...,
     oversubscription: float | None = ...,
     placement: Placement | None = ...,
@@ -112,6 +114,7 @@ def collective(
     inter_link: str | None = None,
     nodes: int | None = None,
     nics: int | None = None,
+    connections: int | None = None,
     rack_nodes: int | None = None,
     oversubscription: float | None = None,
     placement: Placement | None = None,
@@ -134,6 +137,7 @@ def collective(
     nodes : that the ranks lie on; by default as ``node`` holds them, else 1, or with ``inter_link`` as few as
         hold them evenly, up to 8 on each
     nics : network adapters of a node; by default those of ``node``, else 1
+    connections : over TCP between two nodes; by default NCCL's 16
     rack_nodes, oversubscription, placement : nodes under one switch, what they could send over what leaves
         it, and how the ring lies on racks, ``contiguous`` or ``random``; by default no rack slows it
     torus_dimensions : ranks in a row x in a column, such as ``4x8``, where ``algorithm`` is ``torus``; by
@@ -159,7 +163,7 @@ def collective(
     """
     expect(TEXT, name=name, algorithm=algorithm)
     expect(COUNT, ranks=ranks)
-    expect(COUNT.or_none, nodes=nodes, nics=nics, rack_nodes=rack_nodes)
+    expect(COUNT.or_none, nodes=nodes, nics=nics, connections=connections, rack_nodes=rack_nodes)
     expect(NUMBER.or_none, oversubscription=oversubscription)
     expect(
         TEXT.or_none,
@@ -184,6 +188,7 @@ def collective(
         inter_link=inter_link,
         nodes=nodes,
         nics=nics,
+        connections=connections,
         rack_nodes=rack_nodes,
         oversubscription=oversubscription,
         placement=placement,

@@ -14,6 +14,7 @@ from perfmodel.api.run_costs import Costs, with_costs
 from perfmodel.arguments import COUNT, TEXT, expect
 from perfmodel.candidates import TooManyCandidates
 from perfmodel.errors import InputError, unknown_name
+from perfmodel.prediction.bound import bounded, least_layout_time
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.layout import caveats, check_adapters
 from perfmodel.specs.stack import DEFAULT_STACK, stack
@@ -59,7 +60,7 @@ class LayoutRow:
     """Degrees by name, ``sharding`` and ``recompute``."""
     iteration_time: float
     interval: dict[str, float]
-    """``low_80``, ``high_80``, ``low_95``, ``high_95``."""
+    """``low_80``, ``high_80``, ``low_95``, ``high_95``; the lower ends are no less than peaks allow."""
     terms: dict[str, float]
     """Exposed times by the names of ``Prediction.terms``, which sum to ``iteration_time``."""
     memory: dict[str, float]
@@ -275,13 +276,18 @@ def layouts(
         raise InputError(_nothing(result, network.name, gpus, fabric, on))
     shown = range(min(fitting, top or fitting))
     again = _again(result, model, length)
+    adapts, samples = lora is not None, global_batch_size / gpus
+    least = least_layout_time(network, fabric.accelerator, precision, samples, adapts)
     rows = tuple(
-        _row(result, row, model, fabric, name, length, precision, lora is not None, float(again[row]))
+        _row(result, row, model, fabric, name, length, precision, adapts, float(again[row]), least)
         for row in shown
     )
     machine = f"{gpus} x {fabric.accelerator.id}"
     if fabric.link.kind == "torus" and fabric.per_node == gpus:
         machine += f", one slice joined by {fabric.link.id}"
+    if gpus > fabric.domain and fabric.inter_link is not known.link(fabric.inter_link.id):
+        limit = fabric.nics * fabric.inter_link.bandwidth.value
+        machine += f", a machine of which may send {show(limit, 'B/s')}"
     capacity = fabric.accelerator.memory_capacity
     ruled_out = None if result.ruled_out is None else _ruled_out(result.ruled_out)
     counts = fitting, result.candidates, result.rejected
@@ -298,13 +304,7 @@ def _grid(result: SearchResult) -> tuple[LayoutCell, ...]:
         return value if math.isfinite(value) else None
 
     return tuple(
-        LayoutCell(
-            cell.tensor_parallel,
-            cell.pipeline_parallel,
-            known(cell.iteration_time),
-            known(cell.least_bytes),
-            cell.reason,
-        )
+        LayoutCell(*cell[:2], known(cell.iteration_time), known(cell.least_bytes), cell.reason)
         for cell in result.grid
     )
 
@@ -361,6 +361,7 @@ def _row(
     precision: str,
     adapts: bool,
     again: float,
+    least: float,
 ) -> LayoutRow:
     layout = result.layout(row)
     terms = {name: float(getattr(result.steps, part)[row]) for name, part in PART_OF_STEP.items()}
@@ -374,7 +375,7 @@ def _row(
     return LayoutRow(
         layout.words(),
         time,
-        ends(time, spread_of(model, fabric.accelerator.id)),
+        bounded(ends(time, spread_of(model, fabric.accelerator.id)), time, least),
         terms,
         {"bytes": sum(memory.values()), "capacity": fabric.accelerator.memory_capacity, **memory},
         mfu,

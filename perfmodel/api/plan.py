@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from perfmodel.calibration import Calibration
+    from perfmodel.planning.alternatives import Alternative
     from perfmodel.specs.keywords import RunOptions
     from perfmodel.specs.store import Catalogue
 
@@ -203,8 +204,16 @@ class Plans(Table):
 
     @cached_property
     def chosen(self) -> Plan | None:
-        """The cheapest in time, or where only a budget is given, the fastest within it."""
+        """The cheapest that meets the deadline with a probability of 80 %, else the cheapest predicted to.
+
+        Where only a budget is given, the fastest that keeps within it, likewise.
+        """
         return _plan(self.search.chosen)
+
+    @property
+    def alternatives(self) -> list[Alternative]:
+        """What other values of the defaults that may decide would do, where no plan meets the limits."""
+        return self.search.alternatives
 
     @cached_property
     def cheapest(self) -> Plan | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
+from perfmodel.prediction.bound import CUT_BY
 from perfmodel.prediction.ratio import ratio_between
 from perfmodel.prediction.result import Interval, Ratio
 from perfmodel.specs.keywords import scenario_from
@@ -81,12 +82,13 @@ class Scaling(Table):
         return [{name: getattr(row, name) for name in (*COLUMNS, "scaling", "fits")} for row in self.rows]
 
     def to_json(self) -> str:
-        """Return what ``perfmodel scale --json`` prints: ``rows``, and the ``scenario`` of the last."""
+        """Return what ``perfmodel scale --json`` prints: ``rows``; ``model`` and ``scenario`` of the last."""
         rows = [
             vars(row) | {name: _table(getattr(row, name)) for name in ("interval", "ratio")}
             for row in self.rows
         ]
-        return json.dumps({"rows": rows, "scenario": self.predictions[-1].scenario})
+        last = self.predictions[-1]
+        return json.dumps({"rows": rows, "model": last.model, "scenario": last.scenario})
 
     def __repr__(self) -> str:
         last = self.predictions[-1]
@@ -200,11 +202,11 @@ def notes_of(predictions: Sequence[Prediction]) -> list[str]:
 
 def _cut(predictions: Sequence[Prediction]) -> list[str]:
     """Say which 80 % intervals end at what physics allows; no line where none does."""
-    counts = [
-        str(p.scenario["world_size"])
-        for p in predictions
-        if p.interval and p.interval.clipped_at is not None and p.interval.low_80 <= p.interval.clipped_at
-    ]
-    if not counts:
-        return []
-    return [f"80 % intervals cut at what peaks and links allow: {', '.join(counts)} GPUs"]
+    counts: dict[str, list[str]] = {}
+    for each in predictions:
+        cut = each.interval
+        if cut is not None and cut.clipped_at is not None and cut.low_80 <= cut.clipped_at:
+            counts.setdefault(cut.clipped_by or "peaks and links", []).append(
+                str(each.scenario["world_size"])
+            )
+    return [f"80 % intervals cut at {CUT_BY[by]}: {', '.join(some)} GPUs" for by, some in counts.items()]

@@ -90,6 +90,7 @@ class _Sizes(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     help="Nodes.  [default: as the machine holds the ranks, else 1; with --inter-link up to 8 on each]",
 )
 @scenario_option("nics", help="Network adapters per node.  [default: those of the machine, else 1]")
+@scenario_option("connections")
 @scenario_option("rack_nodes")
 @scenario_option("oversubscription")
 @scenario_option("placement")
@@ -110,6 +111,7 @@ def command(
     inter_link: str | None,
     nodes: int | None,
     nics: int | None,
+    connections: int | None,
     rack_nodes: int | None,
     oversubscription: float | None,
     placement: Placement | None,
@@ -139,6 +141,7 @@ def command(
         "inter_link": inter_link,
         "nodes": nodes,
         "nics": nics,
+        "connections": connections,
         "rack_nodes": rack_nodes,
         "oversubscription": oversubscription,
         "placement": placement,
@@ -178,7 +181,10 @@ def _print_one(result: Collective) -> None:
     lines = [
         ("time", show(result.time, "s")),
         ("80 % interval", result.interval_text),
-        ("cut at", clipped_words(clipped) if (clipped := result.clipped_at) is not None else None),
+        (
+            "cut at",
+            clipped_words(result.interval) if result.interval and result.interval.clipped_at else None,
+        ),
         ("algorithm", result.way),
         ("algorithm bandwidth", show(result.algorithm_bandwidth, "B/s")),
         ("bus bandwidth", show(result.bus_bandwidth, "B/s")),

@@ -74,7 +74,7 @@ def show_prediction(prediction: Prediction, reached: dict[str, Any] | None = Non
 
 def _traffic(prediction: Prediction) -> Table:
     """What each group of ranks sends."""
-    rows = table("what travels", "ranks", "messages", "each", "alone", "shows", left=1)
+    rows = table("what travels", "ranks", "messages", "each", "in all", "shows", left=1)
     for row in prediction.traffic:
         name = f"{row.group}: {row.collective}"
         times = show(row.time, "s"), shown_part(row.exposed_time, prediction.iteration_time)
@@ -137,7 +137,7 @@ def show_scaling(scaling: Scaling) -> None:
     out.print(
         Text(
             f"{asked['workload']} on {asked['accelerator']}, {asked['precision']}, {asked['strategy']}, "
-            f"{last.scaling} scaling"
+            f"{last.scaling} scaling; {last.model} model"
         ),
         style="bold",
     )

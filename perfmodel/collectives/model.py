@@ -234,7 +234,7 @@ def _assumed_rate(at: Place) -> Any:
 
 def kernel_bandwidth(at: Place, p: Values) -> Any:
     """Return what one adapter carries by the kernel's TCP [B/s]."""
-    return rates.slower_bandwidth(TCP_SHARE * at.port, p["tcp_ceiling"])
+    return rates.slower_bandwidth(TCP_SHARE * at.port, p["tcp_ceiling"] * at.kernel_growth)
 
 
 def port_bandwidth(at: Place, p: Values) -> Any:

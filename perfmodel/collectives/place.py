@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from perfmodel.calibration import before_fit
 from perfmodel.collectives.generation import adds, generation_index
 from perfmodel.collectives.racks import Racks
+from perfmodel.equations.link_rates import kernel_ceiling
 from perfmodel.equations.ring_search import WRITE_PAYLOAD, ring_bandwidth
 from perfmodel.errors import InputError
 from perfmodel.resolve import NCCL_CONNECTIONS
@@ -71,6 +73,8 @@ class Point(NamedTuple):
     """None: every node reaches every other at its adapters' full rate."""
     sockets: float = math.inf
     """What joins the processors of a node, where ranks of both meet over it [B/s]."""
+    connections: int = NCCL_CONNECTIONS
+    """Over TCP between two nodes."""
     notes: tuple[str, ...] = ()
     """What was taken where nothing was said."""
 
@@ -138,6 +142,8 @@ class Place(NamedTuple):
     year: Array
     sockets: Array
     """Between the processors of a node [B/s]; infinite where no ranks meet over them."""
+    kernel_growth: Array
+    """How much more the kernel's TCP carries by its connections than by the usual ones [1]."""
 
     def rows(self, which: Any) -> Place:
         """Return some of the places."""
@@ -168,7 +174,14 @@ def place_of(point: Point) -> Place:
     between: tuple[Any, ...] = (0, True, 0.0, 1.0, 1.0, 1.0, True, True)
     if point.nodes > 1 and point.inter_link is not None:
         between = _between(point, point.inter_link)
-    return Place(*(*within, *between, point.year, point.sockets))
+    return Place(*(*within, *between, point.year, point.sockets, _kernel_growth(point.connections)))
+
+
+def _kernel_growth(connections: int) -> float:
+    if connections == NCCL_CONNECTIONS:
+        return 1.0
+    growth: Any = kernel_ceiling(1.0, connections, NCCL_CONNECTIONS, before_fit().connections_exponent)
+    return growth  # type: ignore[no-any-return]
 
 
 def _between(point: Point, outer: Link) -> tuple[Any, ...]:
@@ -176,7 +189,7 @@ def _between(point: Point, outer: Link) -> tuple[Any, ...]:
         TRANSPORTS.index(_transport(outer)),
         outer.kind in BUILT_IN,
         outer.hop_latency.value,
-        _port(outer, point.slowdown),
+        _port(outer, point.slowdown, point.connections),
         float(point.nics),
         _path(point),
         reaches_adapter(outer, point.link, point.accelerator),
@@ -213,10 +226,10 @@ def _transport(link: Link) -> str:
     return kind if kind in TRANSPORTS else "slingshot"
 
 
-def _port(link: Link, slowdown: float) -> float:
+def _port(link: Link, slowdown: float, connections: int) -> float:
     """What an adapter sends out of its rack, or over its connections, where these carry less [B/s]."""
     rate = link.bandwidth.value / slowdown
-    return rate if link.flow_bandwidth is None else min(rate, NCCL_CONNECTIONS * link.flow_bandwidth.value)
+    return rate if link.flow_bandwidth is None else min(rate, connections * link.flow_bandwidth.value)
 
 
 def reaches_adapter(outer: Link, inner: Link, chip: Accelerator | None) -> bool:

@@ -21,6 +21,8 @@ class Case(NamedTuple):
     """As ``perfmodel.economics.economics`` returns it; None where it could not be worked out."""
     reached: dict[str, Any] | None = None
     """As ``perfmodel.prediction.target.time_to_target`` returns it; None where nobody asked for it."""
+    catalogue: Catalogue | None = None
+    """Of its hardware; None: what comes with the package."""
 
     @property
     def rate(self) -> float:
@@ -77,9 +79,9 @@ def case_of(
         prediction = predict(asked, catalogue)
         money = economics(prediction, conditions or Conditions(), catalogue)
         if not target and recipe is None:
-            return Case(name, prediction, money)
+            return Case(name, prediction, money, catalogue=catalogue)
         from perfmodel.prediction.target import time_to_target
 
-        return Case(name, prediction, money, time_to_target(prediction, recipe, catalogue))
+        return Case(name, prediction, money, time_to_target(prediction, recipe, catalogue), catalogue)
     except InputError as error:
         raise InputError(f"{name}: {error}") from None

@@ -66,6 +66,8 @@ class Against(BaseModel):
     """Of the case."""
     ratio: Ratio | None
     """How many times as fast it is; None of the first, and where the work is not the same."""
+    model: str | None = None
+    """Which model answers for it."""
 
 
 class Comparison(BaseModel, Table):
@@ -151,7 +153,10 @@ def compare(cases: Sequence[Case]) -> Comparison:
         names=names,
         inputs=_inputs(cases),
         rows=_rows(cases),
-        cases=[Against(name=case.name, ratio=ratio_to_first(case, cases)) for case in cases],
+        cases=[
+            Against(name=case.name, ratio=ratio_to_first(case, cases), model=case.prediction.model)
+            for case in cases
+        ],
         verdict=verdict(cases),
         notes=notes(cases),
         scenarios=[case.prediction.scenario for case in cases],

@@ -43,7 +43,7 @@ def _against(first: Case, other: Case) -> str:
     rates = f"{other.rate:,.4g} against {first.rate:,.4g} {unit}"
     if max(first.rate, other.rate) >= 1e4:
         rates = f"{other.rate:,.0f} against {first.rate:,.0f} {unit}"
-    sure = ratio_between(other.prediction, first.prediction, first.name)
+    sure = ratio_between(other.prediction, first.prediction, first.name, other.catalogue)
     if abs(ratio - 1) < SAME:
         return f"{other.name} is as fast as {first.name}: {rates}{_suffices(first, other, sure)}"
     faster = f"{ratio:.3g} times as fast as" if ratio > 1 else f"slower, at {ratio:.3g} of the speed of"
@@ -61,7 +61,7 @@ def ratio_to_first(case: Case, cases: Sequence[Case]) -> Ratio | None:
     first = cases[0]
     if case is first or not _same_work(cases):
         return None
-    return ratio_between(case.prediction, first.prediction, first.name)
+    return ratio_between(case.prediction, first.prediction, first.name, case.catalogue)
 
 
 ROUNDING = 1e-9
@@ -71,11 +71,17 @@ ENOUGH = 1.05
 
 
 def _suffices(first: Case, other: Case, ratio: Ratio) -> str:
-    """Say that the slower network suffices where the faster one brings little, and perhaps nothing."""
+    """Say that the slower network suffices where the faster one brings little, and perhaps nothing.
+
+    Where something else than the links binds in both, that is said instead.
+    """
     if ratio.low_80 is None or ratio.high_80 is None:
         return ""
     one, two = (case.prediction.scenario for case in (first, other))
     differing = {name for name, value in one.items() if two.get(name) != value}
+    limit = first.prediction.network_limit
+    if differing & set(NETWORK) and limit is not None and limit == other.prediction.network_limit:
+        return f"; in both binds {limit}"
     slower = one if ratio.value > 1 else two
     is_open = ratio.low_80 <= 1 <= ratio.high_80
     if differing == {"inter_link"} and is_open and max(ratio.value, 1 / ratio.value) < ENOUGH:
@@ -108,6 +114,8 @@ def notes(cases: Sequence[Case]) -> list[str]:
     lines += [f"{case.name}: {_trained(case.reached)}" for case in cases if case.reached is not None]
     if len({case.prediction.scaling for case in cases}) > 1:
         lines.append("speed-up and efficiency are of weak scaling in some and of strong scaling in others")
+    lines += _models(cases)
+    lines += _limits(cases)
     lines += _frameworks(cases)
     unpriced = [case.name for case in cases if case.cost is None]
     if unpriced:
@@ -124,6 +132,34 @@ def _trained(reached: Mapping[str, Any]) -> str:
     """Return how a case is trained, and whether its batch was published."""
     beyond = "" if reached["within_range"] else f", at a batch {outside_published(*reached['batch_sizes'])}"
     return f"{reached['recipe_words']}{beyond}"
+
+
+NETWORK = ("inter_link", "nics", "connections", "network_cap")
+"""Options of which a limit of the network may leave nothing."""
+
+
+def _limits(cases: Sequence[Case]) -> list[str]:
+    """Say what binds the network other than its links, where it matters to what is compared.
+
+    The verdict does where it is the same in both of two cases.
+    """
+    limits = {case.name: case.prediction.network_limit for case in cases}
+    known = {limit for limit in limits.values() if limit is not None}
+    if not known or (len(cases) == 2 and len(set(limits.values())) == 1):
+        return []
+    asked = [case.prediction.scenario for case in cases]
+    if all(one.get(name) == asked[0].get(name) for one in asked for name in NETWORK):
+        return []
+    return [f"{name}: the network's limit is {limit}" for name, limit in limits.items() if limit is not None]
+
+
+def _models(cases: Sequence[Case]) -> list[str]:
+    """Say which model answers for each case, where several do."""
+    models = {case.name: case.prediction.model for case in cases}
+    if len(set(models.values())) < 2:
+        return []
+    answered = ", ".join(f"{name} by the {model} model" for name, model in models.items() if model)
+    return [f"predicted {answered}: part of the difference is between the models"]
 
 
 def _frameworks(cases: Sequence[Case]) -> list[str]:

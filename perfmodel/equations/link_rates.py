@@ -97,6 +97,37 @@ def kernel_spared_fraction(
 
 
 @formula(cites=())
+def kernel_ceiling(
+    kernel_bandwidth: Real, connections: Real, usual_connections: Real, connections_exponent: Real
+) -> Real:
+    r"""What the kernel's TCP carries at most over one adapter by other than the usual connections.
+
+    .. math:: B_k' = B_k\left(\frac{n_c}{n_0}\right)^e
+
+    Each connection keeps a core busy; several share a port, and what they cost grows with them.
+
+    Parameters
+    ----------
+    kernel_bandwidth : B_k [B/s], by the usual connections
+    connections : n_c [1]
+    usual_connections : n_0 [1]
+    connections_exponent : e [1]
+
+    Returns
+    -------
+    kernel_bandwidth [B/s]
+
+    Examples
+    --------
+    Four times as many, with the square root: twice as much.
+
+    >>> kernel_ceiling(2e9, 64, 16, 0.5)
+    4000000000.0
+    """
+    return kernel_bandwidth * (connections / usual_connections) ** connections_exponent
+
+
+@formula(cites=())
 def connections_bandwidth(connections: Real, flow_bandwidth: Real) -> Real:
     r"""What a provider lets several connections carry together.
 

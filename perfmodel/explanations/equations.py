@@ -95,6 +95,8 @@ class Explanation:
 
     title: str
     """The job in a line."""
+    model: str | None
+    """Which model answers: data-parallel or transformer."""
     iteration_time: float
     terms: dict[str, float]
     """Parts of the iteration time by name, which sum to it [s]."""

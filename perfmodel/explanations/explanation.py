@@ -81,6 +81,7 @@ def explain(
     keys = dict.fromkeys(key for name in ran for key in FORMULAS[name].cites)
     return Explanation(
         title=prediction.headline,
+        model=prediction.model,
         iteration_time=prediction.iteration_time,
         terms=dict(prediction.terms),
         memory=prediction.memory.rows,

@@ -253,6 +253,8 @@ def _notes(case: Case, step: Step) -> dict[str, str]:
         "racks": f"{setting.nodes} nodes in racks of {setting.scenario.rack_nodes}",
         "adapters": f"of {group}",
         "connections": "between two machines",
+        "usual_connections": "as the library opens them",
+        "connections_exponent": "measured between two machines of V100s",
         "links": f"of {setting.intra_link.id}",
         "rings": f"that {setting.intra_link.id} closes",
         "payload_fraction": "of a packet of NVLink",

@@ -27,7 +27,8 @@ from perfmodel.specs.provenance import Provenance, Quantity, SourcedSpec
 from perfmodel.specs.scenario import AnyScenario
 from perfmodel.specs.storage import storages
 from perfmodel.specs.store import Catalogue
-from perfmodel.step.fabric import fraction, machine_limit
+from perfmodel.step.fabric import machine_limit
+from perfmodel.step.ports import fraction
 
 PACKAGE = Path(calibration_module.__file__).parent
 

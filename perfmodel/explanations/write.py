@@ -48,7 +48,10 @@ def value_text(value: Any, unit: str, name: str) -> str:
 def text(result: Explanation) -> str:
     """Return an explanation as plain text."""
     lines = [*_wrapped(result.title), ""]
-    lines += _wrapped(f"iteration time {_exact(result.iteration_time)}: the sum of the exposed terms")
+    lines += _wrapped(
+        f"iteration time {_exact(result.iteration_time)} by the {result.model} model: the sum of the exposed "
+        "terms"
+    )
     for name, time in result.terms.items():
         lines.append(f"  {name:<28}{_exact(time):>14}  {time / result.iteration_time:6.1%}")
     lines += [f"{name:<30}{amount(cost)}" for name, cost in result.costs.items()]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from perfmodel.planning.front import likely
 from perfmodel.planning.goal import Goal
 from perfmodel.planning.layouts import Job
 from perfmodel.planning.machines import Machine
@@ -52,17 +53,19 @@ def between(goal: Goal, machines: Sequence[Machine], table: Table, tried: Set[Jo
     Of the machine and precision that promise most; none where nothing between can be better.
     """
     by_cost = goal.deadline is not None or goal.budget is None
-    limited, wanted = table["run_time"], table["cost"]
-    limit = math.inf if goal.deadline is None else goal.deadline
-    if not by_cost:
-        limited, limit, wanted = wanted, goal.budget or math.inf, limited
-    meets = limited <= limit
+    time, wanted = table["run_time"], table["cost"]
+    meets = likely(table, goal.deadline, None if by_cost else goal.budget)
+    if not meets.any():
+        limited, limit = (time, goal.deadline) if by_cost else (wanted, goal.budget)
+        meets = limited <= (math.inf if limit is None else limit)
+    limit = goal.deadline if by_cost else goal.budget
+    wanted = wanted if by_cost else time
     able = meets & np.isfinite(wanted)
     if goal.power_limit is not None:
         able &= table["power"] <= goal.power_limit
     best = float(wanted[able].min()) if able.any() else math.inf
     gaps = []
-    if math.isfinite(limit):
+    if limit is not None:
         edges = _gaps(goal, machines, table, meets, wanted, tried)
         gaps += [gap for gap in edges if gap.jobs and gap.worth < best]
     if not gaps:

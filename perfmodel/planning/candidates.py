@@ -23,6 +23,7 @@ from perfmodel.planning.layouts import jobs_of, tables_of_layouts
 from perfmodel.planning.machines import Machine, server_of
 from perfmodel.prediction.limits import replicas_alone
 from perfmodel.prices import carbon_intensity_of
+from perfmodel.sharing import predicts_tokens
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.workload import Workload
 from perfmodel.step.terms import ANY_TERM, of_kind
@@ -83,13 +84,13 @@ def candidates(
     goodput_of(1.0, 0.0, goal.conditions, None, 1.0)
     left_out: Counter[str] = Counter()
     tables, layouts = [], 0
-    if goal.trains_copies:
-        tables = tables_of_copies(goal, machines, network, catalogue, constants, left_out)
-    shared_out = goal.may_share_out(network)
+    shared_out = predicts_tokens(network)
     jobs = jobs_of(goal, machines) if shared_out else []
-    if shared_out:
+    if not shared_out:
+        tables = tables_of_copies(goal, machines, network, catalogue, constants, left_out)
+    else:
         table, layouts = tables_of_layouts(goal, machines, jobs, network, catalogue, constants, left_out)
-        tables += table
+        tables = table
         shared_out = bool(table)
     if not sum(len(table["machine"]) for table in tables):
         raise InputError(_none_left(goal, network, left_out))
@@ -153,7 +154,7 @@ def _none_left(goal: Goal, network: Workload, left_out: Counter[str]) -> str:
         asked = f" with --precision {','.join(goal.precisions)}" if goal.precisions else ""
         return f"none of these machines can train {goal.workload}{asked}"
     reason, count = max(left_out.items(), key=lambda item: item[1])
-    alone = None if goal.may_share_out(network) else replicas_alone(network)
+    alone = None if predicts_tokens(network) else replicas_alone(network)
     why = f"{reason}; {alone}" if alone else reason
     return f"no plan is left of {sum(left_out.values()):,}; {count:,} of them: {why}"
 

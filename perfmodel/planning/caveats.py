@@ -23,7 +23,7 @@ def extrapolated(result: SearchResult) -> list[str]:
     if interval is not None and interval.wider_because:
         lines.append(f"the interval of the plan chosen is wider because: {'; '.join(interval.wider_because)}")
     if interval is not None and interval.clipped_at is not None:
-        lines.append(f"of its iterations, the interval is cut at {clipped_words(interval.clipped_at)}")
+        lines.append(f"of its iterations, the interval is cut at {clipped_words(interval)}")
     first = {row["accelerator"]: row for row in reversed(result.front)}
     unseen = [
         name

@@ -12,7 +12,7 @@ import numpy as np
 from perfmodel.calibration import Calibration
 from perfmodel.candidates import will_try
 from perfmodel.errors import InputError
-from perfmodel.planning.goal import ALGORITHMS, Goal, sized
+from perfmodel.planning.goal import ALGORITHMS, BATCH_TOO_LARGE, Goal, sized
 from perfmodel.planning.machines import Machine
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.workload import Workload
@@ -86,7 +86,7 @@ def tables_of_copies(
     left_out : takes how many plans were left out, by the reason
     """
     frameworks = {
-        name: goal.framework_of_copies(network, catalogue.accelerator(name))
+        name: goal.framework_on(network, catalogue.accelerator(name))
         for name in dict.fromkeys(machine.accelerator for machine in machines)
     }
     index_of = {(machine.node, machine.accelerator): i for i, machine in enumerate(machines)}
@@ -251,7 +251,7 @@ def _allowed(goal: Goal, table: Table, most: float, left_out: Counter[str]) -> T
             table["nodes"] + servers <= (goal.max_nodes or np.inf),
         ),
         (
-            f"a global batch over {most:,.0f} (--max-global-batch-size)",
+            f"{BATCH_TOO_LARGE}{most:,.0f} (--max-global-batch-size)",
             batch <= most,
         ),
         (f"another global batch than {only} (--global-batch-size)", (batch == only) | (only is None)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,9 +10,42 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    Table = dict[str, NDArray[Any]]
 
 TIE = 1e-9
 """Relative difference of numbers that are the same but for rounding."""
+
+
+LIKELY = 0.8
+"""Probability with which a plan should keep within a limit to be recommended."""
+_Z_LIKELY, _Z_80 = NormalDist().inv_cdf(LIKELY), NormalDist().inv_cdf(0.9)
+"""Standard deviations to that, and to an end of an interval of 80 %."""
+
+
+def likely_time(table: Table) -> NDArray[np.float64]:
+    """Return what the run of each plan takes at most with the probability ``LIKELY`` [s]; shape (plans,).
+
+    Where no interval was learned, that is what is predicted.
+    """
+    time = np.asarray(table["run_time"], dtype=np.float64)
+    high = np.asarray(table["run_time_high_80"], dtype=np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        longer = (high / time) ** (_Z_LIKELY / _Z_80)
+    return time * np.where(np.isfinite(longer), longer, 1.0)
+
+
+def likely(table: Table, deadline: float | None, budget: float | None) -> NDArray[np.bool_]:
+    """Return which plans keep within the limits with the probability ``LIKELY``; shape (plans,).
+
+    That is of the deadline, and the budget is kept as predicted; of a budget alone, of that.
+    """
+    times, cost = likely_time(table), np.asarray(table["cost"], dtype=np.float64)
+    if deadline is None:
+        with np.errstate(invalid="ignore"):
+            cost = cost * times / np.asarray(table["run_time"], dtype=np.float64)
+    most_time, most_cost = (np.inf if limit is None else limit for limit in (deadline, budget))
+    within: NDArray[np.bool_] = (times <= most_time) & ((cost <= most_cost) | (budget is None))
+    return within
 
 
 def front(time: Any, cost: Any, tie: Any = None) -> NDArray[np.intp]:

@@ -12,8 +12,9 @@ from perfmodel.errors import InputError, unknown_name
 from perfmodel.named import meaning_of
 from perfmodel.prediction.target import on_its_own_data, recipe_of, target_tokens, with_target
 from perfmodel.recipes import Recipe, benchmark_of
-from perfmodel.sharing import framework_of_copies, is_stack, predicts_tokens
+from perfmodel.sharing import predicts_tokens
 from perfmodel.specs.accelerator import Accelerator
+from perfmodel.specs.framework import DEFAULT_FRAMEWORK, framework_id
 from perfmodel.specs.layout import DEGREES
 from perfmodel.specs.names import Meaning, Named, meaning, taken_as
 from perfmodel.specs.options import declared
@@ -46,6 +47,8 @@ OF_LAYOUT: Final = (*DEGREES, "sharding", "recompute", "micro_batch_size", "accu
 """The same of a plan that shares a transformer out, by the words of its layout."""
 LARGEST_COUNTS = 8
 """GPU counts tried of a batch given beforehand because they divide it (a choice)."""
+BATCH_TOO_LARGE = "a global batch over "
+"""Begins why a plan of copies is left out whose batch is larger than most."""
 LARGE = 1e9
 """Parameters of a network from which on jobs fail where nobody says how often (a choice)."""
 USUAL_FAILURE_INTERVAL = 2048 * 54 * 86400 / 419
@@ -117,22 +120,6 @@ class Goal(Run):
         """Whether a published target ends the run."""
         return self.epochs is None and self.samples is None and self.tokens is None
 
-    @property
-    def trains_copies(self) -> bool:
-        """Whether copies of the network are tried: not where a stack that shares it out is named."""
-        framework = self.options.get("framework")
-        return framework is None or not is_stack(framework)
-
-    def may_share_out(self, network: Workload) -> bool:
-        """Whether a transformer is tried shared out: not where something is asked that copies alone have."""
-        if network.architecture is None or network.tokens is None:
-            return False
-        if "all-reduce" not in (self.strategies or ("all-reduce",)) or "auto" not in (
-            self.algorithms or ALGORITHMS
-        ):
-            return False
-        return not self.trains_copies or (self.options.get("framework") is None and predicts_tokens(network))
-
     def under(self, framework: str | None) -> Self:
         """Return the goal with candidates of one framework alone; itself for None."""
         if framework is None:
@@ -155,7 +142,7 @@ class Goal(Run):
         Of other networks, whose jobs are small, nothing fails unless somebody says how often.
         """
         said = self.conditions
-        if network.parameters < LARGE or not self.may_share_out(network):
+        if network.parameters < LARGE or not predicts_tokens(network):
             return self
         often = USUAL_FAILURE_INTERVAL if said.node_failure_interval is None else said.node_failure_interval
         writes = said.checkpoint_bandwidth
@@ -168,7 +155,7 @@ class Goal(Run):
         """Return the goal with what goes with its recipe, where it has one and does not say itself.
 
         That is the length of samples and the optimizer; of ``tokens``, how many.  Its framework goes with
-        each accelerator: ``framework_of_copies``.  A plan is of one run: where the recipe that goes with
+        each accelerator: ``framework_on``.  A plan is of one run: where the recipe that goes with
         the software has several, MLPerf's is taken.
         """
         if self.recipe == TOKENS:
@@ -190,11 +177,13 @@ class Goal(Run):
         new = {name: value for name, value in goes_with.items() if value is not None}
         return self.model_copy(update={"options": {**new, **self.options}, "recipe": chosen.name})
 
-    def framework_of_copies(self, network: Workload, accelerator: Accelerator) -> str | None:
-        """Return the framework under which copies are trained; None where it does not matter."""
-        named = self.options.get("framework")
+    def framework_on(self, network: Workload, accelerator: Accelerator) -> str | None:
+        """Return the framework that trains a network on an accelerator; None where any does."""
+        named: str | None = self.options.get("framework")
         chosen = self.chosen_recipe() if named is None and self.to_target else None
-        return framework_of_copies(network, chosen.framework_on(accelerator) if chosen else named, "plan")
+        usual = None if network.architecture is None else DEFAULT_FRAMEWORK
+        name = (chosen.framework_on(accelerator) if chosen else named) or usual
+        return None if name is None else framework_id(name)
 
     def fit(self) -> EpochsFit | None:
         """Return how the epochs to the target grow with the batch; None where the run's length is given.
@@ -231,8 +220,7 @@ class Goal(Run):
 
         Epochs that were given hold for the batches they were found with: beyond what anybody has trained
         with, a larger cluster would only look free.  Where nothing is published of the workload, no batch
-        is offered beyond the largest published of any network on such samples; copies of a transformer
-        have no more tokens in a step than layouts of it.
+        is offered beyond the largest published of any network on such samples.
 
         Parameters
         ----------
@@ -242,8 +230,6 @@ class Goal(Run):
             return self.max_global_batch
         chosen = self.chosen_recipe() if self.to_target else None
         fit = (chosen and chosen.fit) or self.published()
-        if fit is None and self.may_share_out(network):
-            return self.global_batch_size or usual_batch(1, int(network.sequence_length or 1))
         return (fit or epochs_fit(LIKE.get(network.sample, LIKE["image"]))).largest_batch_size
 
     def batch_of_layouts(self, network: Workload, world_size: int) -> int:

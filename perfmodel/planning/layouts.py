@@ -12,13 +12,13 @@ import numpy as np
 from perfmodel.calibration import Calibration
 from perfmodel.candidates import will_try
 from perfmodel.errors import InputError
-from perfmodel.planning.goal import Goal, dividing, doubled
+from perfmodel.planning.goal import ALGORITHMS, Goal, dividing, doubled
 from perfmodel.planning.machines import Machine
 from perfmodel.resolve import Setting, resolve
-from perfmodel.sharing import PRECISIONS, stack_of
+from perfmodel.sharing import shared
+from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.layout import Layout
 from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.stack import stack_named
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.workload import Workload
 from perfmodel.step.terms import SHARED_TERMS
@@ -105,16 +105,20 @@ def tables_of_layouts(
     -------
     tables : none where no layout is possible
     timed : how many layouts were timed in all
+
+    Raises
+    ------
+    InputError : a strategy or an algorithm that the transformer model does not know
     """
+    _check_options(goal, network, catalogue.accelerator(machines[0].accelerator))
     cases: list[tuple[int, Setting | InputError]] = []
     for index, size, precision in jobs:
         try:
-            setting = _setting(goal, machines[index], size, precision, network, catalogue)
+            setting = _setting(goal, machines[index], size, precision, catalogue)
         except InputError as error:
             cases.append((index, error))
             continue
-        if setting is not None:
-            cases.append((index, setting))
+        cases.append((index, setting))
     will_try(_count(goal, case, network) for _, case in cases if isinstance(case, Setting))
     plans: list[dict[str, Any]] = []
     timed = 0
@@ -131,6 +135,13 @@ def tables_of_layouts(
     return [_table(plans)] if plans else [], timed
 
 
+def _check_options(goal: Goal, network: Workload, accelerator: Accelerator) -> None:
+    """Refuse strategies and algorithms that the transformer model does not know."""
+    for strategy, algorithm in product(goal.strategies or ("all-reduce",), goal.algorithms or ALGORITHMS):
+        scenario = Scenario(workload=goal.workload, strategy=strategy, algorithm=algorithm)
+        shared(scenario, network, accelerator, lambda _: None)
+
+
 def _count(goal: Goal, setting: Setting, network: Workload) -> int:
     """Return how many layouts are looked at for the fastest."""
     model, length = network_of(setting.workload)
@@ -145,22 +156,11 @@ def _count(goal: Goal, setting: Setting, network: Workload) -> int:
     )
 
 
-def _setting(
-    goal: Goal, machine: Machine, size: int, precision: str | None, network: Workload, catalogue: Catalogue
-) -> Setting | None:
-    """Return the setting of one machine, size and precision, in which any layout may be taken.
-
-    None where copies of the network are trained on it.
-    """
-    if precision is not None and precision not in PRECISIONS:
-        return None
+def _setting(goal: Goal, machine: Machine, size: int, precision: str | None, catalogue: Catalogue) -> Setting:
+    """Return the setting of one machine, size and precision, in which any layout may be taken."""
     asked: dict[str, Any] = {"workload": goal.workload, "world_size": size, "precision": precision}
     asked |= {"node": machine.node, "accelerator": machine.accelerator}
-    scenario = Scenario(**asked, **goal.options)
-    stack = stack_of(scenario, network, catalogue.accelerator(machine.accelerator))
-    if stack is None:
-        return None
-    return resolve(scenario.model_copy(update={"framework": stack, "micro_batch_size": 1}), catalogue)
+    return resolve(Scenario(**asked, **goal.options, micro_batch_size=1), catalogue)
 
 
 def fastest_layout(
@@ -196,7 +196,7 @@ def fastest_layout(
     numbers = answers(setting, chosen(near, np.arange(1)), constants)
     plan = {name: float(np.ravel(numbers[name])[0]) for name in (*_NUMBERS, *SHARED_TERMS)}
     same: dict[str, Any] = {
-        "framework": stack_named(str(setting.scenario.framework))[0],
+        "framework": setting.software,
         "layout": first.words(),
         "also": changes(near, MOST_ALIKE),
         "node": setting.node.id,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from perfmodel.planning.front import TIE
+from perfmodel.planning.front import LIKELY, TIE, likely
 from perfmodel.units import dollars, duration
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ class Rejected(NamedTuple):
     row: int
     """Of the candidates."""
     reason: str
-    """``over the deadline``, ``over the budget``, ``dominated``, ``dearer``, ``slower`` or ``as good``."""
+    """``over the deadline``, ``over the budget``, ``at risk`` of a limit that the chosen plan likely keeps,
+    ``dominated``, ``dearer``, ``slower`` or ``as good``."""
     text: str
 
 
@@ -72,7 +73,8 @@ def _best(table: Table, rows: Any, deadline: float | None, budget: float | None,
     time, cost = table["run_time"][rows], table["cost"][rows]
     in_time = time <= (np.inf if deadline is None else deadline)
     in_budget = cost <= (np.inf if budget is None else budget)
-    for able in (in_time & in_budget, in_time if by_cost else in_budget):
+    safe = likely(table, deadline, budget)[rows]
+    for able in (safe, in_time & in_budget, in_time if by_cost else in_budget):
         if able.any():
             rows = rows[able]
             first, second = (cost, time) if by_cost else (time, cost)
@@ -89,6 +91,12 @@ def _held_against(
         return Rejected(one, "over the deadline", f"over the deadline by {duration(time - deadline)}")
     if budget is not None and cost > budget:
         return Rejected(one, "over the budget", f"over the budget by {dollars(cost - budget)}")
+    safe = likely(table, deadline, budget)
+    limit = "deadline" if deadline is not None else "budget"
+    if safe[chosen] and not safe[one]:
+        money = f"cheaper by {dollars(-more)}" if more < 0 else f"dearer by {dollars(more)}"
+        words = f"keeps within the {limit} with less than {100 * LIKELY:.0f} %; {money}"
+        return Rejected(one, "at risk", words)
     dearer = f"dearer by {dollars(more)} ({_share(more, table['cost'][chosen])})"
     slower = f"slower by {duration(longer)}"
     if longer >= 0 and more >= 0:

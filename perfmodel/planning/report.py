@@ -19,6 +19,7 @@ def report(result: SearchResult) -> dict[str, Any]:
     verdict, notes : sentences
     met : whether a plan of known price meets every limit
     chosen, cheapest, fastest, surest : plans, or None
+    alternatives : other values of defaults that may decide, where no plan meets the limits
     front, energy_front : plans, the fastest first
     lost : plans, each with ``reason`` and ``why``
     candidates : how many plans were tried
@@ -40,6 +41,7 @@ def report(result: SearchResult) -> dict[str, Any]:
         "cheapest": result.cheapest,
         "fastest": result.fastest,
         "surest": result.surest,
+        "alternatives": [one._asdict() for one in result.alternatives],
         "front": result.front,
         "energy_front": result.energy_front,
         "lost": result.rejected,

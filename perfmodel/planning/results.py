@@ -11,7 +11,8 @@ import numpy as np
 
 from perfmodel.calibration import Calibration
 from perfmodel.epochs_to_target import EpochsFit
-from perfmodel.planning.front import TIE, best_of, front
+from perfmodel.planning.alternatives import Alternative, alternatives
+from perfmodel.planning.front import TIE, best_of, front, likely
 from perfmodel.planning.goal import Goal, options_of
 from perfmodel.planning.machines import Machine
 from perfmodel.planning.rejected import Rejected, rejected_plans
@@ -151,6 +152,28 @@ class SearchResult:
         """The fastest plan within the budget, if there is one; without a budget, at any known price."""
         return self._row_or_none(self.fastest_row)
 
+    @cached_property
+    def likely_row(self) -> int | None:
+        """Index of the best plan that keeps within the limits with the probability ``LIKELY``, if one does.
+
+        Of the deadline, or where only a budget is given, of that.  A plan over the budget is none.
+        """
+        table = self.candidates
+        time, cost = table["run_time"], table["cost"]
+        able = likely(table, self.goal.deadline, self.goal.budget)
+        rows = np.flatnonzero(able & np.isfinite(cost) & np.isfinite(time))
+        if not len(rows):
+            return None
+        first, second = (cost, time) if self.by_cost else (time, cost)
+        return instead(table, best_of(rows, first, second, table["energy"]), startable(table), [able])
+
+    @property
+    def chosen_row(self) -> int | None:
+        """Index of ``chosen``."""
+        if self.likely_row is not None:
+            return self.likely_row
+        return self.cheapest_row if self.by_cost else self.fastest_row
+
     @property
     def by_cost(self) -> bool:
         """Whether the cheapest is looked for: always, but where there is a budget and no deadline."""
@@ -158,8 +181,16 @@ class SearchResult:
 
     @property
     def chosen(self) -> Row | None:
-        """The cheapest in time, or where only a budget is given, the fastest within it."""
-        return self.cheapest if self.by_cost else self.fastest
+        """The cheapest that meets the deadline with a probability of 80 %, else the cheapest predicted to.
+
+        Where only a budget is given, the fastest that keeps within it, likewise.
+        """
+        return self._row_or_none(self.chosen_row)
+
+    @cached_property
+    def alternatives(self) -> list[Alternative]:
+        """What other values of the defaults that may decide would do, where no plan meets the limits."""
+        return alternatives(self)
 
     @property
     def met(self) -> bool:
@@ -173,7 +204,7 @@ class SearchResult:
 
         And ``ratio``: how many times as fast it is as the plan chosen, with its interval.
         """
-        chosen = self.cheapest_row if self.by_cost else self.fastest_row
+        chosen = self.chosen_row
         if chosen is None:
             return []
         goal = self.goal

@@ -8,11 +8,13 @@ from typing import Any
 from perfmodel.economics import COMMUNICATING, IDLE
 from perfmodel.equations.transformer import compute_optimal_tokens
 from perfmodel.planning.caveats import extrapolated, harder_batches
+from perfmodel.planning.front import LIKELY
 from perfmodel.planning.goal import USUAL_CHECKPOINT_BANDWIDTH, USUAL_FAILURE_INTERVAL, Goal
 from perfmodel.planning.results import SearchResult
 from perfmodel.prediction.limits import replicas_alone
 from perfmodel.prediction.target import tokens_note
 from perfmodel.prices import DEFAULT_SERVICE_YEARS
+from perfmodel.sharing import predicts_tokens
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.framework import DEFAULT_FRAMEWORK
 from perfmodel.specs.workload import Workload
@@ -34,11 +36,14 @@ def verdict(result: SearchResult) -> list[str]:
         limits.append(f"the budget of {dollars(goal.budget)}")
     most = "cheapest" if result.by_cost else "fastest"
     within = f", the {most} within {' and '.join(limits)}" if limits else f", the {most} of all"
+    if limits and result.likely_row is not None:
+        within += f" with a probability of {100 * LIKELY:.0f} % or more"
     if goal.budget is not None and not chosen["within_budget"]:
         over = dollars(chosen["cost"] - goal.budget)
         lines = [
             f"Nothing meets the deadline of {duration(goal.deadline or 0.0)} within {dollars(goal.budget)}.",
             f"The cheapest in time is over the budget by {over}: {named(chosen)}: {_words(chosen)}.",
+            *_otherwise(result),
         ]
     else:
         lines = [f"Take {named(chosen)}: {_words(chosen)}{within}."]
@@ -52,6 +57,7 @@ def verdict(result: SearchResult) -> list[str]:
         lines.append(f"Its run starts {recipe.starts}.")
     if chosen["run_time_high_80"] is not None:
         lines += [_interval(result, chosen), *_risks(result, chosen)]
+    lines += _riskier(result, chosen)
     surest = result.surest
     if chosen["sure_of_deadline"] is False and surest is not None:
         lines.append(f"To be that sure of it: {named(surest)}: {_words(surest)}.")
@@ -77,9 +83,38 @@ def _none(result: SearchResult) -> list[str]:
     elif nearest is not None and goal.budget is not None:
         over = dollars(nearest["cost"] - goal.budget)
         lines.append(f"The nearest is over it by {over}: {named(nearest)}: {_words(nearest)}.")
+    lines += _otherwise(result)
     able = [row["name"] for row in result.unpriced if row["best"]["meets_deadline"]]
     if able:
         lines.append(f"In time, were their price known: {', '.join(able)}.")
+    return lines
+
+
+def _riskier(result: SearchResult, chosen: Row) -> list[str]:
+    """Name the plan that is predicted to be better, and keeps within the limit with less probability."""
+    limit = "deadline" if result.goal.deadline is not None else "budget"
+    other = result.cheapest if result.by_cost else result.fastest
+    risk = None if other is None else other[f"{limit}_risk"]
+    if other is None or risk is None or other == chosen:
+        return []
+    if result.likely_row is None or risk <= 1 - LIKELY:
+        return []
+    better = "Cheaper" if result.by_cost else "Faster"
+    return [f"{better} at a risk of {share_words(risk)}: {named(other)}: {_words(other)}."]
+
+
+def _otherwise(result: SearchResult) -> list[str]:
+    """Say what another value of a default would do, where no plan meets the limits."""
+    lines = []
+    for one in result.alternatives:
+        risk = one.plan["deadline_risk" if result.goal.deadline is not None else "budget_risk"]
+        at_risk = f", at a risk of {share_words(risk)}" if one.meets and risk is not None else ""
+        lines.append(
+            f"{'With' if one.meets else 'Nearer with'} --{one.option} {one.value} (default: {one.default}): "
+            f"{named(one.plan)}: {_words(one.plan)}{at_risk}."
+        )
+    if any("batch" in one.option for one in result.alternatives):
+        lines.append("A larger batch may need more samples to the same quality.")
     return lines
 
 
@@ -150,7 +185,7 @@ def notes(result: SearchResult) -> list[str]:
     ]
     network = workload(goal.workload, goal.options.get("sequence_length"))
     lines += network.notes
-    shares_out = goal.may_share_out(network)
+    shares_out = predicts_tokens(network)
     if not shares_out and (alone := replicas_alone(network)) is not None:
         lines.append(alone)
     if goal.tokens is not None and network.architecture is not None:

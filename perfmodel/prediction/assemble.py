@@ -10,8 +10,8 @@ from perfmodel.calibration import Calibration, calibrated, constants_of
 from perfmodel.errors import InputError
 from perfmodel.prediction.absurd import absurd, checked
 from perfmodel.prediction.bound import above_peak, least_computation_time, least_times, physical
-from perfmodel.prediction.interval import interval, widening_strengths
-from perfmodel.prediction.limits import replicas_alone
+from perfmodel.prediction.interval import alone_of, interval, widening_strengths
+from perfmodel.prediction.limits import network_limit, replicas_alone
 from perfmodel.prediction.result import NO_UPDATES, DeviceMemory, Interval, Memory, Prediction
 from perfmodel.prediction.start_up import epoch_start, start_up, together
 from perfmodel.prediction.traffic import traffic_of
@@ -42,7 +42,6 @@ from perfmodel.units import show
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from perfmodel.profile import Profile
     from perfmodel.specs.keywords import SizedOptions
 
 
@@ -190,8 +189,12 @@ def _predicted(setting: Setting, constants: Calibration) -> Prediction:
     mode = "anchored" if setting.scenario.anchor or setting.profile else "specs"
     widening = widening_strengths(setting, step.work, step.terms, constants)
     uncertain = interval(step.iteration_time, mode, setting, widening, constants)
+    deviation = 0.0
     if uncertain is not None and setting.profile is not None:
-        uncertain = _with_noise(uncertain, setting, setting.profile, step.terms)
+        from perfmodel.step.profiled import noise
+
+        deviation = float(noise(setting, setting.profile, step.terms))
+        uncertain = _widened(uncertain, sum(step.terms.values()), deviation)
     least_computing, least_time = least_times(setting)
     computing = float(step.work.alone(setting.accumulation_steps))
     at_peak = peak_time(setting, setting.local_batch_size, setting.accumulation_steps)
@@ -204,7 +207,8 @@ def _predicted(setting: Setting, constants: Calibration) -> Prediction:
     elif step.iteration_time < least_time:
         setting = setting._replace(warnings=(*setting.warnings, _too_fast(step.iteration_time, least_time)))
     if uncertain is not None:
-        uncertain = physical(uncertain, step.iteration_time, least_time)
+        alone = alone_of(setting, computing, widening, mode, constants, deviation)
+        uncertain = physical(uncertain, step.iteration_time, least_time, alone)
     return _prediction(setting, step, baseline_time, uncertain, constants)
 
 
@@ -226,12 +230,6 @@ def _too_fast(iteration_time: float, least_time: float) -> str:
         f"{show(iteration_time, 's')} is less than the {show(least_time, 's')} that peaks and links allow: "
         f"check the unit and the batch of what was measured"
     )
-
-
-def _with_noise(uncertain: Interval, setting: Setting, profile: Profile, terms: dict[str, float]) -> Interval:
-    from perfmodel.step.profiled import noise
-
-    return _widened(uncertain, sum(terms.values()), float(noise(setting, profile, terms)))
 
 
 def _widened(interval: Interval, iteration_time: float, deviation: float) -> Interval:
@@ -315,7 +313,8 @@ def _prediction(
         warnings += [doubt] if doubt else []
     if setting.strategy == ONE_PROCESS and setting.world_size > 1 and come_to["speedup"] < 1:
         warnings.append(slower_than_one(setting, step, baseline_time))
-    if (note := spread_note(setting, step.terms["straggler_time"] / iteration_time, constants)) is not None:
+    waiting, efficiency = step.terms["straggler_time"], come_to["scaling_efficiency"]
+    if (note := spread_note(setting, waiting, iteration_time, efficiency, constants)) is not None:
         warnings.append(note)
     if setting.compression is not None:
         warnings += compression_caveats(setting.compression)
@@ -323,7 +322,7 @@ def _prediction(
         warnings.append(_does_not_fit(memory))
         if (alone := replicas_alone(setting.workload)) is not None:
             warnings.append(alone)
-    if come_to["mfu"] > 1:
+    if come_to["mfu"] > 1 + _ROUNDING:
         warnings.append(
             f"{come_to['mfu']:.3g} times the {setting.precision} peak: {_above_peak(setting, step)}"
         )
@@ -342,6 +341,7 @@ def _prediction(
         terms=step.terms,
         interval=uncertain,
         mode="anchored" if setting.scenario.anchor else "traced" if setting.profile else "specs",
+        model="data-parallel",
         sample=setting.workload.sample,
         scaling="weak" if setting.scaling == "weak" else "strong",
         baseline_time=baseline_time,
@@ -349,6 +349,7 @@ def _prediction(
         **come_to,
         memory=memory,
         verdict=partial(checked, verdict, setting, step, constants),
+        network_limit=partial(checked, network_limit, setting, constants),
         placement=partial(placement, setting),
         defaults=list(setting.defaults),
         warnings=warnings,

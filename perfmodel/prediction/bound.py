@@ -6,14 +6,15 @@ cache can spare, and takes the nominal peak of the fastest unit the precision ma
 sends gradients over the narrowest cut of the network at its nominal rate.  Launches, latencies and all that
 software wastes are left out.
 
-Quotes are held against this bound, and intervals end at it.
+Quotes are held against this bound, and intervals end at it.  An interval of several accelerators also ends at
+the time that one of them takes alone for its share of the work.
 """
 
 from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from perfmodel import ops
 from perfmodel.equations.lower_bounds import physical_iteration_time
@@ -23,6 +24,7 @@ from perfmodel.resolve import Setting
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.workload import Workload
 from perfmodel.step.model_flops import counted_flops, least_flops
+from perfmodel.transformers.flops import step_flops
 from perfmodel.units import show
 
 LEAST_FILLED = 0.5
@@ -45,11 +47,18 @@ def least_filled(setting: Setting) -> float:
 
 def fastest(setting: Setting) -> tuple[float, str]:
     """Return the peak that bounds a precision [FLOP/s], and its number format."""
-    peaks = [(setting.peak_flops, setting.peak_format)]
-    if setting.precision != "tf32" and "fp32" in setting.accelerator.peak_flops:
-        peaks.append((setting.accelerator.peak_flops["fp32"].value, "fp32"))
+    return fastest_of(setting.accelerator, setting.precision, setting.peak_flops, setting.peak_format)
+
+
+def fastest_of(
+    accelerator: Accelerator, precision: str, peak_flops: float, peak_format: str
+) -> tuple[float, str]:
+    """Return the same of an accelerator, by what serves the precision there."""
+    peaks = [(peak_flops, peak_format)]
+    if precision != "tf32" and "fp32" in accelerator.peak_flops:
+        peaks.append((accelerator.peak_flops["fp32"].value, "fp32"))
     peak, unit = max(peaks)
-    return peak * boost(setting.accelerator), unit
+    return peak * boost(accelerator), unit
 
 
 def boost(accelerator: Accelerator) -> float:
@@ -68,10 +77,13 @@ def least_computation_time(setting: Setting) -> Any:
     setting : its workload, accelerator, precision and batch, a number or an array; the rest does not matter
     """
     workload = setting.workload
-    if setting.layout is not None:  # ranks share the arithmetic out, and no rank need hold all weights
-        shared = setting.global_batch_size / setting.world_size * counted_flops(setting).computed
-        return physical_iteration_time(
-            shared, 0.0, fastest(setting)[0], setting.accelerator.memory_bandwidth.value
+    if setting.layout is not None:
+        return least_shared_time(
+            workload,
+            setting.accelerator,
+            fastest(setting)[0],
+            setting.global_batch_size / setting.world_size,
+            setting.scenario.lora is not None,
         )
     samples = setting.local_batch_size * setting.accumulation_steps
     weights = setting.format.weight_copy_bytes or setting.format.activation_bytes
@@ -82,6 +94,35 @@ def least_computation_time(setting: Setting) -> Any:
         fastest(setting)[0],
         setting.accelerator.memory_bandwidth.value,
     )
+
+
+def least_shared_time(
+    workload: Workload, accelerator: Accelerator, peak_flops: float, samples: Any, adapts: bool
+) -> Any:
+    """Return the least time of a transformer's step under any layout [s], a number or an array.
+
+    Ranks divide the arithmetic, and none need hold all weights.
+
+    Parameters
+    ----------
+    workload, accelerator : what is trained on what
+    peak_flops : the fastest that serves the precision [FLOP/s]
+    samples : of a step, for each accelerator
+    adapts : whether adapters are trained beside frozen weights
+    """
+    assert workload.architecture is not None
+    assert workload.tokens is not None
+    flops = step_flops(workload.architecture, samples, workload.tokens, adapts)
+    return physical_iteration_time(flops, 0.0, peak_flops, accelerator.memory_bandwidth.value)
+
+
+def least_layout_time(
+    workload: Workload, accelerator: Accelerator, precision: str, samples: float, adapts: bool
+) -> float:
+    """Return the same by the precision of a layout's products: bf16, fp16 or fp8."""
+    served = "amp" if precision == "fp16" else precision
+    peak, _ = fastest_of(accelerator, served, *accelerator.training_peak(served))
+    return float(least_shared_time(workload, accelerator, peak, samples, adapts))
 
 
 def above_peak(setting: Setting, counted: float | None = None) -> str:
@@ -169,31 +210,70 @@ def end_at(low: Any, iteration_time: Any, least_time: Any) -> Any:
     return ops.maximum(low, ops.minimum(least_time, iteration_time))
 
 
-def cut_ends(ends: dict[str, Any], iteration_time: Any, least_time: Any) -> dict[str, Any]:
-    """Return the ends of many intervals, the lower moved up to what physics allows, and where that was done.
+class Alone(NamedTuple):
+    """Lower ends of the time of one accelerator that does its share of the work alone [s].
+
+    No job on several accelerators takes less; 0 where nothing is known of it.
+    """
+
+    low_80: Any = 0.0
+    low_95: Any = 0.0
+
+
+NOT_KNOWN = Alone()
+CUT_BY: dict[str, str] = {
+    "peaks and links": "the least that peaks and links allow",
+    "one accelerator": "the least that one accelerator takes alone for its share of the work",
+}
+"""What moves a lower end of an interval up, in words."""
+
+
+def cut_ends(
+    ends: dict[str, Any], iteration_time: Any, least_time: Any, alone: Alone = NOT_KNOWN
+) -> dict[str, Any]:
+    """Return the ends of many intervals, the lower moved up to what is possible, and where that was done.
 
     Parameters
     ----------
     ends : ``low_80``, ``high_80``, ``low_95``, ``high_95`` as arrays [s]
-    iteration_time, least_time : of each prediction, and its bound [s]
+    iteration_time, least_time : of each prediction, and what physics allows [s]
+    alone : of each
     """
-    low = {name: end_at(ends[name], iteration_time, least_time) for name in ("low_80", "low_95")}
-    return ends | low | {"clipped_at": ops.where(ends["low_95"] < least_time, least_time, math.nan)}
+    at_80, at_95 = (ops.maximum(least_time, low) for low in alone)
+    low = {"low_80": end_at(ends["low_80"], iteration_time, at_80)}
+    low |= {"low_95": end_at(ends["low_95"], iteration_time, at_95)}
+    wider = ops.where(ends["low_95"] < at_95, at_95, math.nan)
+    return ends | low | {"clipped_at": ops.where(ends["low_80"] < at_80, at_80, wider)}
 
 
-def clipped_words(least_time: float) -> str:
+def bounded(ends: dict[str, float], iteration_time: float, least_time: float) -> dict[str, float]:
+    """Return the ends of one interval, the lower moved up to what physics allows."""
+    return {
+        name: end_at(end, iteration_time, least_time) if name.startswith("low") else end
+        for name, end in ends.items()
+    }
+
+
+def clipped_words(interval: Interval) -> str:
     """Say where the lower ends of an interval were moved to, and why."""
-    return f"{show(least_time, 's')}, the least that peaks and links allow"
+    assert interval.clipped_at is not None
+    return f"{show(interval.clipped_at, 's')}, {CUT_BY[interval.clipped_by or 'peaks and links']}"
 
 
-def physical(interval: Interval, iteration_time: float, least_time: float) -> Interval:
-    """Return an interval whose lower ends no machine would break, and which says whether they were moved."""
-    if interval.low_95 >= least_time:
+def physical(
+    interval: Interval, iteration_time: float, least_time: float, alone: Alone = NOT_KNOWN
+) -> Interval:
+    """Return an interval whose lower ends are possible, and which says whether and why they were moved."""
+    at_80, at_95 = max(least_time, alone.low_80), max(least_time, alone.low_95)
+    is_cut = interval.low_80 < at_80
+    if not is_cut and interval.low_95 >= at_95:
         return interval
+    clipped_at = at_80 if is_cut else at_95
     return interval.model_copy(
         update={
-            "low_80": end_at(interval.low_80, iteration_time, least_time),
-            "low_95": end_at(interval.low_95, iteration_time, least_time),
-            "clipped_at": least_time,
+            "low_80": end_at(interval.low_80, iteration_time, at_80),
+            "low_95": end_at(interval.low_95, iteration_time, at_95),
+            "clipped_at": clipped_at,
+            "clipped_by": "peaks and links" if clipped_at == least_time else "one accelerator",
         }
     )

@@ -17,15 +17,15 @@ from perfmodel.errors import InputError, unknown_name
 from perfmodel.prediction.collective_spread import interval_of
 from perfmodel.prediction.nccl_choice import nccl_ways
 from perfmodel.prediction.result import Interval
-from perfmodel.resolve import NCCL_CONNECTIONS
 from perfmodel.specs.names import word_of
 from perfmodel.specs.record import Record, fresh
 from perfmodel.specs.rings import check_rings, filled_racks
 from perfmodel.specs.scenario import SYNONYMS
 from perfmodel.specs.torus import check_torus
 from perfmodel.step.all_reduce import ONLY_WHEN_ASKED, all_reduce_times
-from perfmodel.step.fabric import Fabric, port_limits, ring_bandwidth
+from perfmodel.step.fabric import Fabric
 from perfmodel.step.layout import Group
+from perfmodel.step.ports import port_limits, ring_bandwidth
 from perfmodel.units import show, show_range
 
 Way = tuple[float, str, Any]
@@ -229,7 +229,7 @@ def _numbers(name: str, fabric: Point) -> Fabric:
     assert link is not None  # ``collective`` has refused it
 
     def carried(slowdown: float) -> float:
-        limits = port_limits(link, constants, NCCL_CONNECTIONS, slowdown)
+        limits = port_limits(link, constants, fabric.connections, slowdown=slowdown)
         return fabric.nics * min((limits | {"link": limits["link"] / slowdown}).values())
 
     outer = carried(fabric.of(name, 1.0).slowdown)

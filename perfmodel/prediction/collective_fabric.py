@@ -10,7 +10,7 @@ from perfmodel.collectives.place import Point
 from perfmodel.collectives.place import inside as rate_inside
 from perfmodel.collectives.racks import Racks
 from perfmodel.errors import InputError, unknown_name
-from perfmodel.link_caveats import GENERIC_NODE, check_racks, doubt_links, require_network
+from perfmodel.link_caveats import GENERIC_NODE, capped, check_racks, doubt_links, require_network
 from perfmodel.resolve import DEFAULT_ACCELERATOR
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
@@ -20,7 +20,7 @@ from perfmodel.specs.placement import domains
 from perfmodel.specs.scenario import Placement
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.torus import parse_torus
-from perfmodel.step.fabric import bulk_bandwidth
+from perfmodel.step.ports import bulk_bandwidth
 from perfmodel.units import show
 
 PLACEMENTS: tuple[Placement, ...] = get_args(Placement)
@@ -56,6 +56,7 @@ def fabric_of(
     inter_link: str | None = None,
     nodes: int | None = None,
     nics: int | None = None,
+    connections: int | None = None,
     rack_nodes: int | None = None,
     oversubscription: float | None = None,
     placement: Placement | None = None,
@@ -71,6 +72,7 @@ def fabric_of(
     node : machine the ranks lie on, which fill one after the other; by default the accelerator's usual one
     intra_link, inter_link, nics : instead of the machine's; without a machine, the first is needed unless
         each node holds one rank
+    connections : over TCP between two nodes; by default NCCL's
     nodes : by default as many as the ranks fill; without a machine one, or with a link between nodes the
         fewest that hold the ranks evenly, eight in each or as many as the link inside joins
     rack_nodes, oversubscription, placement : racks, as of a scenario; by default none
@@ -104,12 +106,16 @@ def fabric_of(
     adapters = each * (nodes // groups)
     between = _said(inter_link) or (_outer_link(machine) if groups > 1 else None)
     outer = catalogue.link(between.value) if between is not None else None
-    if machine is not None and outer is not None and outer.id == machine.inter_link:
-        outer = _limited(outer, machine, each)
+    own = outer
+    if machine is not None and outer is not None:
+        outer = capped(outer, machine, each)
     unusual: list[str] = []
     doubt_links(link if intra_link else None, outer if inter_link else None, unusual)
     taken |= {"intra-link": inside, "inter-link": between, "nics": of_node if groups > 1 else None}
     notes = [*on.notes, *unusual, *_notes(taken)]
+    if machine is not None and machine.network_bandwidth is not None and outer is not own:
+        limit = show(machine.network_bandwidth.value, "B/s")
+        notes.append(f"taken: {limit} of a machine, the network limit of {machine.id}")
     if groups < nodes and link.domain is not None:
         words = f"one {_place_of(nodes)}" if groups == 1 else f"{groups} NVLink domains"
         notes.append(f"taken: {nodes} nodes as {words}, as {link.id} joins {link.domain.value:g} ranks")
@@ -122,6 +128,10 @@ def fabric_of(
     if machine is not None and (sockets := _between_sockets(machine, where, catalogue)) is not None:
         where = where._replace(sockets=sockets.bandwidth)
         notes.append(f"taken: {sockets.words} between the processors of a node, as {machine.id} has")
+    if connections is not None:
+        where = where._replace(connections=connections)
+    elif outer is not None and groups > 1 and (outer.passes_kernel or outer.flow_bandwidth is not None):
+        notes.append(f"taken: --connections {where.connections}, by default")
     torus = None if torus_dimensions is None else parse_torus(torus_dimensions)
     return where._replace(notes=tuple(notes), machines=nodes, racks=racks, torus=torus)
 
@@ -245,11 +255,3 @@ def _adapters(machine: Node | None) -> _Taken:
     if machine is None or machine.nics is None:
         return _Taken("1")
     return _Taken(str(machine.nics), machine.id)
-
-
-def _limited(link: Link, machine: Node, nics: int) -> Link:
-    """An adapter's share of what a provider lets the whole machine send, where its port could do more."""
-    limit = machine.network_bandwidth
-    if limit is None or limit.value >= nics * link.bandwidth.value:
-        return link
-    return link.model_copy(update={"bandwidth": limit.model_copy(update={"value": limit.value / nics})})

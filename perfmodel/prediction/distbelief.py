@@ -23,7 +23,7 @@ from perfmodel.equations.update_times import server_update_rate
 from perfmodel.prediction.assemble import predict
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
-from perfmodel.step.fabric import bulk_bandwidth
+from perfmodel.step.ports import bulk_bandwidth
 from perfmodel.tables import Record, Table, aligned
 from perfmodel.units import show
 from perfmodel.workloads import workload

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfmodel import ops
 from perfmodel.calibration import Calibration, Spread
+from perfmodel.prediction.bound import NOT_KNOWN, Alone
 from perfmodel.prediction.limits import crossed_link
 from perfmodel.prediction.result import Interval
 from perfmodel.resolve import Setting
@@ -26,6 +27,17 @@ NOTICED = 0.05
 """What a condition must add to the logarithm of the scale to be named as a reason."""
 
 
+NOT_COMPUTING = (
+    "input",
+    "world size",
+    "beyond world size",
+    "communication",
+    "several accelerators",
+    "single process",
+    "parameter server",
+    "unseen link",
+)
+"""Conditions that make uncertain what several accelerators or samples wait for, not what one computes."""
 REASONS = {
     "unseen accelerator": "no measured run on {accelerator}",
     "unseen architecture": "no measured run on the {architecture} architecture",
@@ -175,6 +187,42 @@ def factors(result: dict[str, Any], mode: str, constants: Calibration) -> tuple[
         return near, far
     limits = _factors(result, spreads["specs"], own)
     return ops.minimum(near, limits[0]), ops.minimum(far, limits[1])
+
+
+def alone_of(
+    setting: Setting,
+    alone: Any,
+    result: dict[str, Any],
+    mode: str,
+    constants: Calibration,
+    deviation: Any = 0.0,
+) -> Alone:
+    """Return the least that one accelerator takes alone for its share of the work, numbers or arrays.
+
+    That of specs is as uncertain as a prediction on one accelerator; a measured one is what it is.  Nothing
+    is known of workers out of step, whose gradients may come to nothing.
+
+    Parameters
+    ----------
+    setting, result, mode, constants : of the iteration, as for ``factors``
+    alone : the share's time on one accelerator [s]
+    deviation : relative, of a profile's own numbers
+    """
+    if setting.updates is not None:
+        return NOT_KNOWN
+    if setting.strategy != "parameter-server":
+        alone = alone * (setting.world_size > 1)
+    if setting.profile is not None:
+        from perfmodel.step.profiled import NORMAL_80, NORMAL_95
+
+        return Alone(*(alone * ops.exp(-quantile * deviation) for quantile in (NORMAL_80, NORMAL_95)))
+    if mode != "specs":
+        return Alone(alone, alone)
+    of_one = result | dict.fromkeys(NOT_COMPUTING, 0.0)
+    if constants.own is not None:
+        of_one[OWN] = constants.own.settles(conditions(setting), 0.0, 0.0)
+    near, far = factors(of_one, mode, constants)
+    return Alone(alone / near, alone / far)
 
 
 def _widths(result: dict[str, Any], spread: Spread) -> Iterator[Any]:

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from perfmodel.calibration import Calibration
-from perfmodel.resolve import Setting
+from perfmodel.resolve import NCCL_CONNECTIONS, Setting
 from perfmodel.specs.link import Link
 from perfmodel.specs.workload import Workload
-from perfmodel.step.fabric import adapter_limits, crosses_network, inside_limits, inside_link
+from perfmodel.step.fabric import adapter_limits, busiest_ports, crosses_network, inside_limits, inside_link
+from perfmodel.step.parts import communicates
+from perfmodel.step.ports import tcp_ceiling
 from perfmodel.units import show
 
 TIE = 1 + 1e-9
 """A limit within this of a link's rate is the sum of the links."""
+TCP_YEARS = "2017 to 2021"
+"""Of the measured training runs over the kernel's TCP."""
+LIFTED_BY = {
+    "kernel": "RDMA on the same ports or more --connections would lift it",
+    "connections": "more --connections would lift it",
+    "machine": "--no-network-cap predicts without it",
+}
+"""What lifts a limit, where an option does."""
 
 
 def replicas_alone(workload: Workload) -> str | None:
@@ -19,8 +29,8 @@ def replicas_alone(workload: Workload) -> str | None:
         return None
     return (
         "every accelerator holds a copy of the whole network, and all attention scores: perfmodel layouts, "
-        "and predict --framework megatron-core, know fused attention, and tensor, pipeline and other ways to "
-        "share a transformer out"
+        "and predict with a layout, e.g. --sharding zero1, know fused attention, and tensor, pipeline and "
+        "other ways to share a transformer out"
     )
 
 
@@ -77,6 +87,36 @@ def limit_words(setting: Setting, limit: str) -> str:
         "uplinks": "what the uplinks of racks carry to servers and back",
         "sockets": "the way between sockets",
     }[limit]
+
+
+def stated_limit(setting: Setting, limit: str, constants: Calibration) -> str:
+    """Return what ``limit_words`` does, with the rate and where it is known from, where that is learned."""
+    words = limit_words(setting, limit)
+    if limit != "kernel":
+        return words
+    usual = 1 if setting.strategy == "parameter-server" else NCCL_CONNECTIONS
+    rate = show(tcp_ceiling(constants, setting.connections, usual), "B/s")
+    known = f"an adapter over {_counted(setting.connections, 'connection')}, as in runs of {TCP_YEARS}"
+    return f"{words} ({rate} {known})"
+
+
+def network_limit(setting: Setting, constants: Calibration) -> str | None:
+    """Return what binds the exchange of gradients other than its link, and what would lift it, in words.
+
+    None where the link itself binds, or nothing is exchanged.
+    """
+    if not communicates(setting):
+        return None
+    ports = busiest_ports(setting, constants)
+    limit, _ = bottleneck(ports, constants)
+    if limit == "link":
+        return None
+    return with_remedy(stated_limit(ports, limit, constants), limit)
+
+
+def with_remedy(words: str, limit: str) -> str:
+    """Return a limit in words, with what would lift it."""
+    return f"{words}: {LIFTED_BY[limit]}" if limit in LIFTED_BY else words
 
 
 def _counted(count: int, what: str) -> str:

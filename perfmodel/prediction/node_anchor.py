@@ -113,4 +113,5 @@ def _on_one(time: float) -> str:
 
 def _with(scenario: Scenario, **options: object) -> Scenario:
     given = {name: getattr(scenario, name) for name in scenario.model_fields_set} | options
-    return Scenario.model_construct(**{name: value for name, value in given.items() if value is not None})
+    kept = {name: value for name, value in given.items() if value is not None}
+    return type(scenario).model_construct(**kept)

@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 
 from perfmodel.equations.ratio import ratio_half_width
 from perfmodel.prediction.result import Interval, Prediction, Ratio
+from perfmodel.specs.link import Link
+from perfmodel.specs.store import Catalogue
 from perfmodel.step.profiled import NORMAL_80
 
 RESULT = Path(__file__).with_name("ratio.json")
@@ -24,7 +26,11 @@ COPIES, SHARED_OUT = "copies of a network", "a network that is shared out"
 ALWAYS = "anything"
 """What any two jobs that differ at all do not share."""
 _LINKS = ("node", "intra_link")
-_NETWORK = ("inter_link", "nics", "connections", "oversubscription", "rack_nodes", "placement")
+_NETWORK = ("inter_link", "nics", "connections", "network_cap", "oversubscription", "rack_nodes", "placement")
+_MORE = {"nics": 1, "connections": 1, "network_cap": -1, "oversubscription": -1}
+"""Options of a network that are better larger (1) or smaller (-1)."""
+SPARE_KERNEL = ("roce", "rdma", "infiniband")
+"""Kinds of links whose adapters could also be used by the kernel's TCP."""
 _NO_PLAN = {
     *("workload", "sequence_length", "accelerator", "framework", "precision", *_LINKS, *_NETWORK),
     *("world_size", "nodes", "local_batch_size", "global_batch_size", "micro_batch_size", "scaling"),
@@ -124,22 +130,112 @@ def unshared_of(one: Job, other: Job) -> float:
     return min(1.0, shares[ALWAYS] + sum(each))
 
 
-def ratio_between(one: Prediction, other: Prediction, to: str) -> Ratio:
-    """Return how many times as fast ``one`` is as ``other``, which goes by the name ``to``."""
+def network_order(one: Prediction, other: Prediction, catalogue: Catalogue | None = None) -> int:
+    """Return 1 where two jobs differ in their network alone and that of the first is nowhere worse, -1 where
+    that of the other is; 0 of all other jobs.
+
+    Parameters
+    ----------
+    one, other : predictions
+    catalogue : has their links; by default what comes with the package
+    """
+    first, second = one.scenario, other.scenario
+    signs = set()
+    for name in first.keys() | second.keys():
+        values: tuple[Any, Any] = (first.get(name), second.get(name))
+        if values[0] == values[1]:
+            continue
+        if name == "inter_link" and None not in values:
+            signs.add(_link_order(*(Catalogue.of(catalogue).link(each) for each in values)))
+        elif name in _MORE and None not in values:
+            signs.add(_MORE[name] * (1 if values[0] > values[1] else -1))
+        else:
+            return 0
+    return signs.pop() if len(signs) == 1 else 0
+
+
+def _link_order(one: Link, other: Link) -> int:
+    for better, worse, sign in ((one, other, 1), (other, one, -1)):
+        alike = better.kind == worse.kind or (worse.passes_kernel and better.kind in SPARE_KERNEL)
+        flows = better.flow_bandwidth, worse.flow_bandwidth
+        if (
+            alike
+            and better.bandwidth.value >= worse.bandwidth.value
+            and better.hop_latency.value <= worse.hop_latency.value
+            and (flows[0] is None or (flows[1] is not None and flows[0].value >= flows[1].value))
+        ):
+            return sign
+    return 0
+
+
+def in_order(ratio: Ratio, order: int) -> Ratio:
+    """Return a ratio of which it is known that the first job is no slower (1), or the other (-1).
+
+    An end of the interval is moved up, or down, to 1, or to the ratio itself, and the order is sure.
+    """
+    if order == 0 or ratio.low_80 is None or ratio.high_80 is None:
+        return ratio
+    if order > 0:
+        moved = {"low_80": max(ratio.low_80, min(1.0, ratio.value))}
+    else:
+        moved = {"high_80": min(ratio.high_80, max(1.0, ratio.value))}
+    agrees = order * (ratio.value - 1) >= 0
+    return ratio.model_copy(update={**moved, "sure": 1.0} if agrees else moved)
+
+
+def ratio_between(one: Prediction, other: Prediction, to: str, catalogue: Catalogue | None = None) -> Ratio:
+    """Return how many times as fast ``one`` is as ``other``, which goes by the name ``to``.
+
+    Where their networks alone differ, and one is nowhere worse, the order is known; ``catalogue`` has their
+    links.
+    """
+    return in_order(_ratio(one, other, to), network_order(one, other, catalogue))
+
+
+def _ratio(one: Prediction, other: Prediction, to: str) -> Ratio:
     value = one.samples_per_second / other.samples_per_second
     if one.interval is None or other.interval is None:
         return Ratio.model_construct(to=to, value=value, low_80=None, high_80=None, sure=None)
-    unshared = unshared_of(job_of(one), job_of(other))
+    jobs = job_of(one), job_of(other)
+    unshared = unshared_of(*jobs)
     half = float(
         ratio_half_width(_half_width(one, one.interval), _half_width(other, other.interval), unshared)
     )
+    low, high, clipped_at = value / math.exp(half), value * math.exp(half), None
+    accelerators = _accelerators(jobs[0], jobs[1])
+    if accelerators > 1 and high > accelerators:
+        high, clipped_at = max(value, accelerators), accelerators
+    elif accelerators < 1 and low < accelerators:
+        low, clipped_at = min(value, accelerators), accelerators
     return Ratio.model_construct(
         to=to,
         value=value,
-        low_80=value / math.exp(half),
-        high_80=value * math.exp(half),
+        low_80=low,
+        high_80=high,
         sure=sure_of(value, half),
+        clipped_at=clipped_at,
     )
+
+
+def _accelerators(one: Job, other: Job) -> float:
+    """Return the ratio of the accelerators of jobs that differ in nothing else: no speed-up is larger.
+
+    Not a number of other jobs, nor where each of more accelerators does a larger batch than each of fewer.
+    """
+    larger, smaller = sorted((one, other), key=lambda job: -job.world_size)
+    apart = dict(zip(DISTANCES, distances(one, other), strict=True))
+    kept = [name for name in DISTANCES if name not in ("world size", "batch")]
+    if smaller.world_size == 1:
+        kept.remove("plan")  # one accelerator exchanges nothing
+    is_alike = (one.kind, one.start) == (other.kind, other.start) and not any(apart[name] for name in kept)
+    return one.world_size / other.world_size if is_alike and larger.batch <= smaller.batch else math.nan
+
+
+def half_width(ratio: Ratio) -> float | None:
+    """Return half the width of a ratio's 80 % interval, of its logarithm, before an end was cut."""
+    if ratio.low_80 is None or ratio.high_80 is None:
+        return None
+    return math.log(max(ratio.high_80 / ratio.value, ratio.value / ratio.low_80))
 
 
 def _half_width(prediction: Prediction, interval: Interval) -> float:

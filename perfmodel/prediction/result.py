@@ -66,7 +66,7 @@ class Traffic(_Result):
     message_bytes: float
     """Of each, as the size of a collective is counted [B]."""
     time: float
-    """All of it alone, nothing hidden [s]."""
+    """All of it, nothing hidden [s]; of a transformer at the rate that is left beside computation."""
     exposed_time: float
     """What it adds to the iteration [s]."""
 
@@ -85,8 +85,11 @@ class Interval(_Result):
     wider_because: list[str] = late()
     """What about this scenario lies beyond the measured runs."""
     clipped_at: float | None = None
-    """The least time that peaks and links allow [s], where a lower end lay below it and was moved up to it
-    (or to the prediction itself, where an anchor put that below it too); else None."""
+    """The least time that is possible [s], where a lower end lay below it and was moved up to it (or to the
+    prediction itself, where an anchor put that below it too); of both ends that of the 80 % interval, if it
+    was moved.  Else None."""
+    clipped_by: Literal["peaks and links", "one accelerator"] | None = None
+    """What makes it the least: physics, or the time of one accelerator that does its share alone."""
 
 
 class Ratio(_Result):
@@ -102,6 +105,9 @@ class Ratio(_Result):
     """Upper end of the 80 % interval."""
     sure: float | None
     """Probability that the one that seems faster is."""
+    clipped_at: float | None = None
+    """The ratio of their accelerators, where the jobs differ in nothing else and an end of the interval lay
+    beyond it and was moved to it; else None."""
 
     @property
     def words(self) -> str:
@@ -163,6 +169,8 @@ class Prediction(_Result):
     """None without a fit to measured runs."""
     mode: Literal["specs", "anchored", "traced"]
     """What the prediction stands on."""
+    model: Literal["data-parallel", "transformer"] | None = None
+    """Which model answers, by network and layout alone; None in answers saved before they named it."""
     samples_per_second: float
     """Of the whole job."""
     sample: str
@@ -190,6 +198,9 @@ class Prediction(_Result):
     verdict: str = late()
     """What binds, and what a better network would bring; worked out when it is first read, as it asks for
     the iteration on other networks."""
+    network_limit: str | None = late(None)
+    """What binds the exchange other than its link, and what would lift it, in words; None where the link
+    does, or nothing is exchanged."""
     placement: str = late()
     """How the job lies on its nodes."""
     defaults: list[str]

@@ -12,7 +12,7 @@ from perfmodel.equations.ring_all_reduce import ring_all_reduce_time
 from perfmodel.errors import InputError
 from perfmodel.resolve import DEFAULT_INTER_LINK
 from perfmodel.specs.link import Link
-from perfmodel.step.fabric import bulk_bandwidth
+from perfmodel.step.ports import bulk_bandwidth
 from perfmodel.tables import Record, Table, aligned
 from perfmodel.units import plural, show
 

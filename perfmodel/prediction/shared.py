@@ -8,8 +8,10 @@ from typing import Any
 
 from perfmodel import ops
 from perfmodel.calibration import Calibration
+from perfmodel.link_caveats import capped
 from perfmodel.prediction.absurd import checked
 from perfmodel.prediction.bound import least_iteration_time, physical
+from perfmodel.prediction.limits import limit_words, with_remedy
 from perfmodel.prediction.result import NO_UPDATES, Interval, Memory, Prediction, Traffic
 from perfmodel.prediction.start_up import epoch_start, start_up, together
 from perfmodel.prediction.understood import understood
@@ -18,9 +20,9 @@ from perfmodel.resolve import Setting
 from perfmodel.specs.layout import SELECTIVE, Layout
 from perfmodel.specs.link import Link
 from perfmodel.step.evaluate import MeasuredRun, Outcome, measured_run, outcome_of
-from perfmodel.step.fabric import bulk_bandwidth
 from perfmodel.step.input_wait import shared_input_time
 from perfmodel.step.parts import figures
+from perfmodel.step.ports import bulk_bandwidth
 from perfmodel.step.terms import SHARED_TERMS, sent
 from perfmodel.transformers.evaluate import (
     case_of_setting,
@@ -35,7 +37,7 @@ from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.step import Step, step_of
 from perfmodel.transformers.traffic import Row, moved, traffic_of
 from perfmodel.transformers.words import short
-from perfmodel.units import show
+from perfmodel.units import plural, show
 
 IMPLAUSIBLE = 2.0
 """Measured over predicted time, or the reverse, that hardly any of the measured runs has."""
@@ -84,6 +86,7 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
         )
     if not memory.fits:
         warnings.append(_does_not_fit(memory))
+    limit = cache(partial(_network_limit, setting, job))
     link = setting.inter_link if setting.domains > 1 else setting.intra_link
     startup = partial(_start_up, setting, constants, layout.data_parallel, link)
     return Prediction.model_construct(
@@ -91,13 +94,15 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
         terms={name: float(each) for name, each in result.terms.items()},
         interval=physical(uncertain, time, least_time),
         mode="specs" if start is None else "anchored",
+        model="transformer",
         sample=setting.workload.sample,
         scaling="weak" if setting.scaling == "weak" else "strong",
         baseline_time=baseline_time,
         communication_time=partial(_sent_time, rows),
         **come_to,
         memory=memory,
-        verdict=partial(_verdict, result),
+        verdict=partial(_verdict, result, limit),
+        network_limit=limit,
         placement=partial(_placement, setting, layout),
         defaults=list(setting.defaults),
         warnings=warnings,
@@ -232,7 +237,30 @@ def _anchored(run: Setting, start: MeasuredRun, time: float, least_time: float) 
     return remarks
 
 
-def _verdict(result: Outcome) -> str:
+def _network_limit(setting: Setting, job: Job) -> str | None:
+    """Return what binds the exchange of replicas over adapters, other than their ports, in words."""
+    at, learned = job.groups.gather, fitted().parameters
+    if not at.outer_wire_time:
+        return None
+    link, asked = setting.inter_link, setting.scenario
+    if capped(link, setting.node, setting.nics, asked.network_cap) is not link:
+        return with_remedy(limit_words(setting, "machine"), "machine")
+    alone = link.bandwidth.value * float(at.outer_wire_time) / float(at.wire_time)
+    share = learned["between"]
+    if alone > share * link.bandwidth.value:
+        return (
+            f"computation beside it: a collective gets at most {share:.0%} of a port then, "
+            f"{show(share * link.bandwidth.value, 'B/s')} of {link.id}, and {show(alone, 'B/s')} alone "
+            "(perfmodel collective)"
+        )
+    if link.passes_kernel:
+        count = f"{setting.connections} {plural('connection', setting.connections)}"
+        known = f"{show(alone, 'B/s')} an adapter over {count}"
+        return with_remedy(f"{limit_words(setting, 'kernel')} ({known})", "kernel")
+    return None
+
+
+def _verdict(result: Outcome, network_limit: Callable[[], str | None]) -> str:
     shares: dict[str, float] = {}
     for name, time in result.terms.items():
         bound = SHARED_TERMS[name].bound
@@ -251,4 +279,6 @@ def _verdict(result: Outcome) -> str:
             "besides computation: "
             + ", ".join(f"{label} {part(time / whole_time)} ({show(time, 's')})" for label, time in largest)
         )
+    if most == "communication-bound" and (limit := network_limit()) is not None:
+        said.append(f"what binds is {limit}")
     return "; ".join(said)

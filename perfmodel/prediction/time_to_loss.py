@@ -60,7 +60,8 @@ def time_to_loss(
         )
     if prediction.layout is not None:
         raise InputError(
-            "--time-to-loss: the bound is of copies of a network; --framework pytorch trains them"
+            "--time-to-loss: the bound is of data-parallel training in layers, e.g. of resnet50; the "
+            f"transformer model answers for {prediction.scenario['workload']}"
         )
     asked: dict[str, Any] = dict(prediction.scenario)
     own = asked["strategy"]

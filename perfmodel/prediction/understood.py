@@ -52,7 +52,7 @@ def understood(setting: Setting) -> dict[str, object]:
     if setting.is_slice:
         filled["inter_link"] = None
     if setting.layout is not None:
-        filled |= {"overlap": None, "connections": setting.scenario.connections, **_of_layout(setting.layout)}
+        filled |= {"overlap": None, **_of_layout(setting.layout)}
     if setting.profile is not None and setting.profile.measures_input:
         # the measured wait stands, unless it was asked for other workers
         filled |= {name: getattr(setting.scenario, name) for name in ("loader_workers", "storage")}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from perfmodel.calibration import Calibration
-from perfmodel.prediction.limits import bottleneck, crossed_link, limit_words
+from perfmodel.prediction.limits import LIFTED_BY, bottleneck, crossed_link, stated_limit
 from perfmodel.prediction.remedies import remedies, saved
 from perfmodel.resolve import Setting
 from perfmodel.step.evaluate import Step
@@ -41,7 +41,9 @@ def verdict(setting: Setting, step: Step, constants: Calibration) -> str:
     better = _better(setting, ports, faster, step.fabric)
     _, exposed = exchange(setting, step.work, step.fabric, better, constants)
     bandwidth, latency = saved(setting, step, np.broadcast_to(exposed, 2), constants)
-    said = [head, _hidden(step), _savings(ports, binding, bandwidth, latency)]
+    limit = stated_limit(ports, binding, constants) if binding != "link" else ""
+    said = [head, _hidden(step), _savings(ports, limit, bandwidth, latency)]
+    said += [LIFTED_BY[binding]] if binding in LIFTED_BY else []
     if most == "communication-bound":
         known = max(bandwidth, latency)
         result = remedies(setting, ports, step, known, constants)
@@ -78,12 +80,12 @@ def _hidden(step: Step) -> str:
     return f"{hidden:.0%} of communication is hidden, the rest adds {share:.1%}"
 
 
-def _savings(ports: Setting, binding: str, bandwidth: float, latency: float) -> str:
+def _savings(ports: Setting, limit: str, bandwidth: float, latency: float) -> str:
     link = crossed_link(ports).id
-    if binding == "link":
+    if not limit:
         return f"twice the bandwidth of {link} would save {part(bandwidth)}, half its latency {part(latency)}"
     return (
-        f"{limit_words(ports, binding)} binds, so a faster {link} would save nothing; "
+        f"{limit} binds, so a faster {link} would save nothing; "
         f"a limit twice as high would save {part(bandwidth)}, half the latency {part(latency)}"
     )
 

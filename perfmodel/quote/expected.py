@@ -55,11 +55,19 @@ class Measure(NamedTuple):
         return self.factor / iteration_time if self.higher_is_better else self.factor * iteration_time
 
     def expected(self, prediction: Prediction) -> Expected | None:
-        """Return the model's answer in this quantity; None without an interval."""
+        """Return the model's answer in this quantity; None without an interval.
+
+        What one accelerator takes by specs is a prediction too, which a claim may beat: an end that was cut
+        there lies as far from the point as the other end, in its logarithm.
+        """
         result = prediction.interval
         if result is None:
             return None
-        times = (prediction.iteration_time, result.low_80, result.high_80, result.low_95, result.high_95)
+        time = prediction.iteration_time
+        lows = result.low_80, result.low_95
+        if result.clipped_by == "one accelerator" and prediction.mode == "specs":
+            lows = time**2 / result.high_80, time**2 / result.high_95
+        times = (time, lows[0], result.high_80, lows[1], result.high_95)
         point, *ends = (self.of(time) for time in times)
         return Expected(point, *sorted(ends[:2]), *sorted(ends[2:]))
 
@@ -187,8 +195,9 @@ def _efficiency_of_replicas(
     factor = m / n if claim.kind == "scaling_efficiency" else 1.0
     if ratio.low_80 is None or ratio.high_80 is None:
         return None
-    wide = (ratio.high_80 / ratio.value) ** (NORMAL_95 / NORMAL_80)
-    ends = ratio.value, ratio.low_80, ratio.high_80, ratio.value / wide, ratio.value * wide
+    wide = (ratio.value / ratio.low_80) ** (NORMAL_95 / NORMAL_80)
+    high_95 = ratio.value * wide if ratio.clipped_at is None else ratio.high_80
+    ends = ratio.value, ratio.low_80, ratio.high_80, ratio.value / wide, high_95
     return Expected(*(factor * end for end in ends))
 
 

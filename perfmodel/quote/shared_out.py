@@ -8,6 +8,7 @@ import numpy as np
 
 from perfmodel.errors import InputError
 from perfmodel.resolve import resolve
+from perfmodel.sharing import layout_option
 from perfmodel.specs.layout import DEGREES, RECOMPUTE, SHARDING
 from perfmodel.transformers.evaluate import network_of
 from perfmodel.transformers.search_of_setting import search_of_setting
@@ -78,11 +79,8 @@ def changed(scenario: Scenario, **options: Any) -> Scenario:
 
 def _plain(scenario: Scenario) -> Scenario:
     """The same job with nothing shared out but what a stack always does, so that every batch goes with it."""
-    asked = any(getattr(scenario, name) not in (None, 1, "none") for name in (*_CHOSEN, "micro_batch_size"))
-    asked = asked or scenario.micro_batch_size is not None
-    return changed(
-        scenario, **(dict.fromkeys((*_CHOSEN, *_BATCH)) | {"micro_batch_size": 1 if asked else None})
-    )
+    micro = 1 if layout_option(scenario) else None
+    return changed(scenario, **(dict.fromkeys((*_CHOSEN, *_BATCH)) | {"micro_batch_size": micro}))
 
 
 def _stated(scenario: Scenario) -> dict[str, int]:

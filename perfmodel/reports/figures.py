@@ -57,7 +57,7 @@ def interval_lines(prediction: Prediction) -> list[tuple[str, str]]:
         ("95 % interval", f"{show(result.low_95, 's')} to {show(result.high_95, 's')}"),
     ]
     if result.clipped_at is not None:
-        lines.append(("cut at", clipped_words(result.clipped_at)))
+        lines.append(("cut at", clipped_words(result)))
     return lines + [("" if i else "wider because", why) for i, why in enumerate(result.wider_because)]
 
 
@@ -96,7 +96,8 @@ def figures(prediction: Prediction) -> list[tuple[str, str]]:
 def _reached(prediction: Prediction) -> list[tuple[str, str]]:
     """What a job that runs comes to: throughput, scaling, utilisation."""
     unit = f"{prediction.sample}s"
-    report = [("throughput", f"{rate(prediction.samples_per_second)} {unit}/s")]
+    report: list[tuple[str, str]] = [("model", prediction.model)] if prediction.model else []
+    report += [("throughput", f"{rate(prediction.samples_per_second)} {unit}/s")]
     report += update_lines(prediction)
     if prediction.tokens_per_second:
         report.append(("", f"{rate(prediction.tokens_per_second)} tokens/s"))

@@ -29,7 +29,7 @@ def page_of_scaling(scaling: Scaling, command: str | None, catalogue: Catalogue)
     warnings = dict.fromkeys(line for each in scaling.predictions for line in each.warnings)
     return Page(
         question=f"How far does {asked['workload']} scale on {asked['accelerator']}, {asked['precision']}, "
-        f"{asked['strategy']}, {last.scaling} scaling?",
+        f"{asked['strategy']}, {last.scaling} scaling, by the {last.model} model?",
         answer=[
             f"{row.scaling_efficiency:.1%} efficient at {row.world_size} {plural('GPU', row.world_size)}: "
             f"{rate(row.samples_per_second)} {last.sample}s/s, {row.speedup:.3g} times one accelerator's.",

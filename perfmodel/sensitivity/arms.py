@@ -20,7 +20,6 @@ from perfmodel.step.fabric import (
     adapter_limits,
     busiest_ports,
     crosses_network,
-    fraction,
     inside_link,
     port_times,
 )
@@ -38,6 +37,7 @@ from perfmodel.step.parts import (
     scaled,
     work_alone,
 )
+from perfmodel.step.ports import fraction
 from perfmodel.units import show
 
 

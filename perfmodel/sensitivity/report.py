@@ -8,6 +8,7 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from perfmodel.calibration import Calibration
+from perfmodel.link_caveats import cap_note
 from perfmodel.prices import price_words
 from perfmodel.sensitivity.arms import choices
 from perfmodel.sensitivity.crossovers import crossovers
@@ -23,6 +24,8 @@ class SensitivityReport(TypedDict):
 
     title: str
     """The job in a line."""
+    model: str
+    """Which model answers: data-parallel or transformer."""
     sample: str
     """What a sample is."""
     iteration_time: float
@@ -56,12 +59,14 @@ def sensitivity_report(
     """Return everything there is to say of a sensitivity, in plain tables."""
     case, setting = result.case, result.case.setting
     totals = sums(case)
+    model = "data-parallel" if setting.layout is None else "transformer"
     cost = result.answer.cost_per_sample
     return {
         "title": (
             f"{setting.workload.id} on {setting.world_size} x {setting.accelerator.id}, {setting.precision}, "
-            f"batch {setting.local_batch_size} each, {setting.scenario.strategy}"
+            f"batch {setting.local_batch_size} each, {setting.scenario.strategy}, {model} model"
         ),
+        "model": model,
         "sample": setting.workload.sample,
         "iteration_time": result.answer.iteration_time,
         "cost_per_1000_samples": None if cost is None else 1000 * cost,
@@ -135,6 +140,9 @@ def _notes(result: Sensitivity) -> list[str]:
         lines.append("anchored: the measured run stays as it is; counts are varied from specs alone")
     elif setting.scenario.anchor is not None:
         lines.append("anchored: the measurement holds for this batch, which is not varied")
+    cap = cap_note(setting.node, setting.inter_link, setting.nics, setting.scenario.network_cap)
+    if cap is not None and setting.domains > 1:
+        lines.append(cap)
     if setting.overlap == "fused":
         lines.append("gradients fused by time: messages merge anew as inputs change, by jumps")
     return lines

@@ -8,7 +8,7 @@ from perfmodel.calibration import Calibration
 from perfmodel.errors import InputError
 from perfmodel.named import id_of
 from perfmodel.prediction import Prediction, predict
-from perfmodel.prediction.ratio import chance_above_one, ratio_between
+from perfmodel.prediction.ratio import chance_above_one, half_width, ratio_between
 from perfmodel.specs.link import Link
 from perfmodel.specs.record import Record
 from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, Scenario
@@ -251,12 +251,12 @@ def _tried(
     efficiency = one.scaling_efficiency
     low = high = chance = None
     ratio = None if alone is None else ratio_between(one, alone, "one")
-    if ratio is not None and ratio.high_80 is not None:
-        factor = ratio.high_80 / ratio.value
+    if ratio is not None and (half := half_width(ratio)) is not None:
+        factor = math.exp(half)
         low, high = efficiency / factor, efficiency * factor
         if efficiency <= 1:  # more than linear comes of what grows with a job, such as a sharded optimizer
             high = min(1.0, high)
-        chance = chance_above_one(efficiency / until, math.log(factor))
+        chance = chance_above_one(efficiency / until, half)
     return Tried.model_construct(
         value=value,
         bandwidth=catalogue.link(value).bandwidth.value if isinstance(value, str) else None,

@@ -27,6 +27,8 @@ class ScaleAnswer(TypedDict):
 
     rows: list[ScalingRow]
     """A row for each number, as they were asked for."""
+    model: str
+    """Which model answers: data-parallel or transformer."""
     scenario: Understood
     """Of the last row."""
 
@@ -108,13 +110,17 @@ class PlanAnswer(TypedDict):
     met: bool
     """Whether a plan of known price meets every limit."""
     chosen: Plan | None
-    """The cheapest in time, or where only a budget is given, the fastest within it."""
+    """The cheapest that meets the deadline with a probability of 80 %, else the cheapest predicted to; where
+    only a budget is given, the fastest within it, likewise."""
     cheapest: Plan | None
     """The cheapest that meets the deadline."""
     fastest: Plan | None
     """The fastest within the budget."""
     surest: Plan | None
     """The cheapest that meets the deadline at the upper end of its 80 % interval too."""
+    alternatives: list[dict[str, Any]]
+    """Other values of defaults that may decide, where no plan meets the limits: option, default, value, meets
+    (whether a plan then meets them all) and the plan."""
     front: list[Plan]
     """Plans that no other beats in time and cost at once, the fastest first."""
     energy_front: list[Plan]

@@ -101,6 +101,7 @@ class CollectiveRequest(Request):
     inter_link : Link between nodes.  [default: that of the machine]
     nodes : [1] Nodes.  [default: as the machine holds the ranks, else 1; with inter_link up to 8 on each]
     nics : [1] Network adapters per node.  [default: those of the machine, else 1]
+    connections : [1] TCP connections between two nodes.  [default: NCCL's 16]
     rack_nodes : [1] Nodes under one switch.
     oversubscription : [1] Bandwidth into a rack over bandwidth out of it.
     placement : How the ring lies on the racks.
@@ -117,6 +118,7 @@ class CollectiveRequest(Request):
     inter_link: str | None = None
     nodes: Count | None = None
     nics: Count | None = None
+    connections: Count | None = None
     rack_nodes: Count | None = None
     oversubscription: Annotated[float, Within(ge=1, le=1e6)] | None = None
     placement: Placement | None = None

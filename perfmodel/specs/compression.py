@@ -102,13 +102,12 @@ def caveats(scheme: Scheme) -> list[str]:
     return lines
 
 
-def compression_of(scenario: Scenario, shared: bool) -> Scheme | None:
+def compression_of(scenario: Scenario) -> Scheme | None:
     """Return how the gradients of a job are compressed; None where they are not.
 
     Parameters
     ----------
     scenario : of the job
-    shared : whether a transformer is shared out
 
     Raises
     ------
@@ -118,9 +117,7 @@ def compression_of(scenario: Scenario, shared: bool) -> Scheme | None:
         return None
     scheme = parse_scheme(scenario.compression)
     why = None
-    if shared:
-        why = "a stack that shares a transformer out sends gradients whole; --framework pytorch trains copies"
-    elif scenario.strategy != "all-reduce":
+    if scenario.strategy != "all-reduce":
         why = f"goes with --strategy all-reduce, not {scenario.strategy}"
     elif scenario.overlap in ("priority", "optimal"):
         why = f"--overlap {scenario.overlap} cuts whole gradients; none, wfbp, bucketed or fused go with it"

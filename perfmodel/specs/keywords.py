@@ -60,6 +60,7 @@ class Options(RunOptions, total=False):
     inter_link: str | None
     nics: int | None
     connections: int | None
+    network_cap: bool
     oversubscription: float
     rack_nodes: int | None
     placement: Placement

@@ -19,6 +19,8 @@ class Node(SourcedSpec):
     """Network adapters that carry gradients."""
     network_bandwidth: Quantity | None = None
     """What the whole machine sends, one direction [B/s]; it caps ``nics`` times the link."""
+    rented: bool = False
+    """Whether a provider rents it out, and limits what it sends over any link."""
     socket_link: Id | None = None
     """The link between the processors that hold the two halves of the accelerators."""
     cross_socket_bandwidth: Quantity | None = None

@@ -1,7 +1,7 @@
 """A scenario: a workload on some hardware under a plan.  What is left open stays None."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 from perfmodel.errors import InputError
 from perfmodel.specs.layout import Recompute, Sharding
@@ -125,8 +125,8 @@ class Scenario(Described):
     intra_link : Link between accelerators of a node.  [default: the node's]
     inter_link : Link between nodes, e.g. ethernet-25g-tcp.  [default: the node's]
     nics : [1] Network adapters per node that carry gradients.  [default: the node's]
-    connections : [1] TCP connections between two nodes, where a provider limits each; 1 in most containers.
-        [default: NCCL's 16, or 1 to servers]
+    connections : [1] TCP connections between two nodes, often 1 in containers.  [default: 16; 1 to servers]
+    network_cap : Whether the network limit of a rented machine holds, over its own link or another.
     oversubscription : [1] Bandwidth into a rack over bandwidth out of it, e.g. 4.
     rack_nodes : [1] Nodes under one switch, with oversubscription or --algorithm multi-ring.
     placement : How the job's ring lies on the racks.
@@ -145,8 +145,7 @@ class Scenario(Described):
         (zero3).  [default: none, or the stack's own]
     recompute : What the backward pass computes again instead of keeping it.  [default: none]
     lora : [1] Rank of adapters on all products of attention, trained instead of a transformer's own weights.
-    micro_batch_size : [samples] Of one replica in one pass, where it spans accelerators; with a global batch
-        the number of passes follows.
+    micro_batch_size : [samples] Of one replica in one pass; with a global batch the number of passes follows.
     servers : [1] Parameter servers, on machines of their own.  [default: 1]
     server_shards : How gradients are dealt out to servers: split evenly, whole tensors in turn, whole tensors
         to the server that holds least, or only large ones split.  [default: as the framework does]
@@ -203,6 +202,7 @@ class Scenario(Described):
     perfmodel.errors.InputError: unknown option 'world'; nearest: world_size
     """
 
+    is_data_parallel_run: ClassVar[bool] = False
     workload: Annotated[
         str, OptionInfo(label="Network", offers="workloads", axis="computation", basic=True)
     ] = "resnet50"
@@ -224,6 +224,7 @@ class Scenario(Described):
     ] = None
     nics: Annotated[_Count | None, OptionInfo(label="Network adapters per machine", axis="place")] = None
     connections: Annotated[_Count | None, OptionInfo(label="TCP connections", axis="place")] = None
+    network_cap: Annotated[bool, OptionInfo(label="Network limit of a machine holds", axis="place")] = True
     oversubscription: Annotated[float, OptionInfo(label="Oversubscription of racks", axis="place")] = 1.0
     rack_nodes: Annotated[_Count | None, OptionInfo(label="Machines of a rack", axis="place")] = None
     placement: Annotated[Placement, OptionInfo(label="Order on the racks", axis="place")] = "contiguous"

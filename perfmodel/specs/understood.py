@@ -36,6 +36,7 @@ class Understood(TypedDict):
     inter_link: str | None
     nics: int
     connections: int | None
+    network_cap: bool
     oversubscription: float
     rack_nodes: int | None
     placement: Placement

@@ -8,26 +8,21 @@ from typing import Any, NamedTuple
 from perfmodel.calibration import Calibration
 from perfmodel.collectives.generation import generation_index
 from perfmodel.collectives.model import PATH_SHARE, Start, fitted, start_of
-from perfmodel.collectives.place import BUILT_IN, has_low_latency, port_share
-from perfmodel.equations.collective_bandwidths import switched_ring_bandwidth
+from perfmodel.collectives.place import BUILT_IN, has_low_latency
 from perfmodel.equations.link_rates import (
     achieved_bandwidth,
-    connections_bandwidth,
-    kernel_spared_fraction,
     moved_bandwidth,
-    narrowest_bandwidth,
     node_bandwidth,
     one_link_bandwidth,
     staged_bandwidth,
 )
+from perfmodel.link_caveats import network_cap
 from perfmodel.resolve import NCCL_CONNECTIONS, Setting
 from perfmodel.specs.link import Link
 from perfmodel.specs.rings import filled_racks
+from perfmodel.step.ports import KERNEL_TCP, fraction, narrowest, port_limits, ring_bandwidth
 from perfmodel.step.server_shards import imbalance
 from perfmodel.step.uplinks import exchange_slowdown, own_port, rack_factor, racks_of
-
-KERNEL_TCP = "ethernet-tcp"
-"""The kind of a link that ``passes_kernel``, by which its share is learned."""
 
 
 class Fabric(NamedTuple):
@@ -94,15 +89,6 @@ def _of_library(setting: Setting, inside: Link, calibration: Calibration) -> Sta
     of_link = outer.hop_latency.value, outer.kind in BUILT_IN, has_low_latency(outer, inside, chip)
     known = several, inside.switched, generation_index(inside, chip), *of_link
     return start_of(*known, calibration.latencies, fitted().parameters)
-
-
-def narrowest(limits: dict[str, float]) -> float:
-    """Return the least of several limits [B/s]."""
-    if len(limits) == 1:
-        return next(iter(limits.values()))
-    rates: dict[str, Any] = {f"{name}_bandwidth": rate for name, rate in limits.items()}
-    least: Any = narrowest_bandwidth(**rates)
-    return least  # type: ignore[no-any-return]
 
 
 def at_servers(setting: Setting) -> Setting:
@@ -173,7 +159,8 @@ def _adapter_limits(
     joined = setting.nodes_per_domain
     nics = setting.nics * joined
     slower = rack_factor(setting) if slowdown is None else slowdown
-    limits: dict[str, Any] = {**port_limits(link, calibration, setting.connections, slower)}
+    usual = 1 if served else NCCL_CONNECTIONS
+    limits: dict[str, Any] = {**port_limits(link, calibration, setting.connections, usual, slower)}
     share = calibration.server_fraction if served and link.passes_kernel else 1.0
     is_plain = share == slower == 1.0
     if nics > 1 or not is_plain:
@@ -182,8 +169,7 @@ def _adapter_limits(
             name: node_bandwidth(rate, nics, share, uplinks.get(name, 1.0)) for name, rate in limits.items()
         }
     if (whole := machine_limit(setting)) is not None:
-        below = max(1.0, setting.nics * link.bandwidth.value / whole)
-        reached: Any = achieved_bandwidth(whole, fraction(link, calibration, slower * below))
+        reached: Any = achieved_bandwidth(whole, _share_of_cap(setting, calibration, whole, slower))
         is_plain = is_plain and joined == 1
         limits["machine"] = reached if is_plain else node_bandwidth(reached, joined, share, slower)
     if setting.strategy == "all-reduce" and setting.accelerator.collective_library is not None:
@@ -203,15 +189,19 @@ def _adapter_limits(
 
 
 def machine_limit(setting: Setting) -> float | None:
-    """Return what all adapters of a machine may send together [B/s]; None where nothing limits it.
+    """Return what all adapters of a machine may send together [B/s]; None where nothing limits it."""
+    return network_cap(setting.node, setting.inter_link, setting.scenario.network_cap)
 
-    A provider limits the instance, so the limit holds for any number of its own adapters, written out or
-    not.  Another link than the machine's own is another network, about which the limit says nothing.
+
+def _share_of_cap(setting: Setting, calibration: Calibration, whole: float, slower: float) -> float:
+    """Share of a machine's limit that bulk transfers reach: over a link not its own no less than TCP's.
+
+    So a faster link is never slower under the same limit.
     """
-    limit = setting.node.network_bandwidth
-    if limit is None or setting.inter_link.id != setting.node.inter_link:
-        return None
-    return limit.value
+    link = setting.inter_link
+    below = max(1.0, setting.nics * link.bandwidth.value / whole)
+    share = fraction(link, calibration, slowdown=slower * below)
+    return share if link.id == setting.node.inter_link else max(share, calibration.link_fraction[KERNEL_TCP])
 
 
 def crosses_network(setting: Setting) -> bool:
@@ -228,57 +218,6 @@ def adds_on_accelerators(setting: Setting) -> bool:
 
 def _latency(link: Link) -> float:
     return (link.bulk_hop_latency or link.hop_latency).value
-
-
-def fraction(link: Link, calibration: Calibration, slowdown: float = 1.0) -> float:
-    """Share of a link's rate that bulk transfers reach: its own where measured, else its kind's.
-
-    Transports between nodes that spare the kernel its work reach at least what its TCP does on a port of the
-    same rate, or behind the same uplinks, which slow it so many times: whoever has both may take the faster.
-    """
-    if link.achieved_fraction is not None:
-        return link.achieved_fraction.value
-    known = calibration.link_fraction
-    learned = port_share(link)
-    own = known.get(link.kind, known["other"]) if learned is None else fitted().parameters[learned]
-    if link.scope != "inter" or link.passes_kernel:
-        return own
-    rate = link.bandwidth.value
-    sent: Any = rate if slowdown == 1 else node_bandwidth(rate, 1, 1.0, slowdown)
-    share: Any = kernel_spared_fraction(own, known[KERNEL_TCP], calibration.tcp_ceiling, sent)
-    return share  # type: ignore[no-any-return]
-
-
-def port_limits(
-    link: Link, calibration: Calibration, connections: int, slowdown: float = 1
-) -> dict[str, float]:
-    """Return what may bind bulk transfers over one adapter or port [B/s], by ``adapter_limits``' names."""
-    share = fraction(link, calibration, slowdown)
-    limits: dict[str, Any] = {"link": achieved_bandwidth(link.bandwidth.value, share)}
-    if link.passes_kernel:
-        limits["kernel"] = calibration.tcp_ceiling
-    if link.flow_bandwidth is not None:
-        limits["connections"] = connections_bandwidth(connections, link.flow_bandwidth.value)
-    return limits
-
-
-def bulk_bandwidth(link: Link, calibration: Calibration, connections: int = NCCL_CONNECTIONS) -> float:
-    """Rate of bulk transfers over one adapter or port [B/s]."""
-    return narrowest(port_limits(link, calibration, connections))
-
-
-def ring_bandwidth(link: Link, group_size: int, calibration: Calibration) -> float:
-    """Bandwidth of all rings together over one link type [B/s], measured by rank count where it was."""
-    if link.ring_bandwidth is not None:
-        by_size = link.ring_bandwidth.by_group_size
-        nearest = min(by_size, key=lambda size: (abs(size - group_size), size))
-        return by_size[nearest]
-    if link.switched:
-        pair_loss = min(fitted().parameters["pair"], 1.0)
-        share, ranks = fraction(link, calibration), max(group_size, 2)
-        rate: Any = switched_ring_bandwidth(link.bandwidth.value, share, pair_loss, ranks)
-        return rate  # type: ignore[no-any-return]
-    return bulk_bandwidth(link, calibration)
 
 
 def _along_racks(setting: Setting, between: Any, calibration: Calibration) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from perfmodel.equations.input_pipeline import (
 from perfmodel.equations.input_pipeline import epoch_start_time as start_time
 from perfmodel.equations.iteration import accumulated_time
 from perfmodel.resolve import Setting
-from perfmodel.step.fabric import bulk_bandwidth
+from perfmodel.step.ports import bulk_bandwidth
 from perfmodel.workloads.data import unknown_samples
 from perfmodel.workloads.feed import Feed
 

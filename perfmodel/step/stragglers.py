@@ -10,6 +10,7 @@ from perfmodel.equations import slowest_worker
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.exchange import queue_behind_wait
 from perfmodel.resolve import Setting
+from perfmodel.units import show
 
 
 @lru_cache(maxsize=256)
@@ -34,11 +35,21 @@ NOTED = 0.05
 accelerators of the default spread wait, so that small jobs do without."""
 
 
-def spread_note(setting: Setting, share: float, calibration: Calibration) -> str | None:
-    """Say what the default spread rests on, and the efficiency that it alone allows.
+def spread_note(
+    setting: Setting, waiting_time: float, iteration_time: float, efficiency: float, calibration: Calibration
+) -> str | None:
+    """Say what the default spread rests on, the efficiency that it alone allows, and what it does here.
 
-    None where the wait is a small ``share`` of the iteration, or the spread was given or measured.
+    None where the wait is a small share of the iteration, or the spread was given or measured.
+
+    Parameters
+    ----------
+    setting : of the iteration
+    waiting_time, iteration_time : what is waited for stragglers, and all of it [s]
+    efficiency : of scaling, with that wait
+    calibration : holds the default spread
     """
+    share = waiting_time / iteration_time
     if share < NOTED or setting.scenario.jitter is not None or setting.updates is not None:
         return None
     if setting.profile is not None and setting.profile.jitter is not None:
@@ -46,7 +57,12 @@ def spread_note(setting: Setting, share: float, calibration: Calibration) -> str
     n = setting.world_size
     allowed = 1 / slowest_worker.straggler_factor(_usual_law(calibration.jitter), n)
     spread = f"{calibration.jitter:.1%}"
-    return f"stragglers cap {n} GPUs at {allowed:.0%} if steps vary {spread} independently (--jitter)"
+    without, here = iteration_time - waiting_time, f"{show(iteration_time, 's')} and {efficiency:.1%}"
+    return (
+        f"stragglers cap {n} GPUs at {allowed:.0%} if steps vary {spread} independently, as single processes "
+        f"do: without that (--jitter none) {show(without, 's')} and an efficiency of "
+        f"{efficiency / (1 - share):.1%}, with it {here}"
+    )
 
 
 @lru_cache(maxsize=16)

@@ -11,7 +11,7 @@ from perfmodel.calibration import Calibration
 from perfmodel.equations.iteration import iteration_time as added_up
 from perfmodel.errors import InputError
 from perfmodel.prediction.bound import cut_ends, least_computation_time, least_exchanged_bytes
-from perfmodel.prediction.interval import factors, strengths
+from perfmodel.prediction.interval import alone_of, factors, strengths
 from perfmodel.prediction.start_up import epoch_starts, startup_time
 from perfmodel.resolve import ONE_PROCESS, Setting
 from perfmodel.step.computation import Computation
@@ -30,8 +30,6 @@ from perfmodel.sweeps.placements import Placements
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from perfmodel.profile import Profile
 
     Array = NDArray[np.float64]
 
@@ -123,22 +121,18 @@ def _interval(
         return {}
     result = strengths(setting, work, terms, placements.unseen_link, constants)
     near, far = factors(result, mode, constants)
+    deviation = 0.0
     if setting.profile is not None:
-        near, far = _with_noise(setting, setting.profile, terms, near, far)
+        from perfmodel.step.profiled import NORMAL_80, NORMAL_95, noise, noisy
+
+        deviation = noise(setting, setting.profile, terms)
+        near, far = noisy(near, NORMAL_80, deviation), noisy(far, NORMAL_95, deviation)
     exchanged = least_exchanged_bytes(setting) * placements.least_exchange_rate
     least_time = np.maximum(least_computation_time(setting), exchanged)
     ends = {"low_80": iteration_time / near, "high_80": iteration_time * near}
     ends |= {"low_95": iteration_time / far, "high_95": iteration_time * far}
-    return cut_ends(ends, iteration_time, least_time)
-
-
-def _with_noise(
-    setting: Setting, profile: Profile, terms: dict[str, Any], near: Any, far: Any
-) -> tuple[Any, Any]:
-    from perfmodel.step.profiled import NORMAL_80, NORMAL_95, noise, noisy
-
-    deviation = noise(setting, profile, terms)
-    return noisy(near, NORMAL_80, deviation), noisy(far, NORMAL_95, deviation)
+    alone = alone_of(setting, work.alone(setting.accumulation_steps), result, mode, constants, deviation)
+    return cut_ends(ends, iteration_time, least_time, alone)
 
 
 def _communication(

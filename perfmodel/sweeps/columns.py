@@ -29,6 +29,7 @@ ALWAYS = (
 """Options that are always columns."""
 WHOLE = ("world_size", "nodes", "local_batch_size", "global_batch_size", "accumulation_steps")
 ANSWERS = (
+    "model",
     "nodes",
     "scaling",
     "iteration_time",
@@ -52,7 +53,7 @@ ANSWERS = (
     "fits",
     "largest_local_batch_size",
 )
-"""Every answer of ``predict`` that is a number, by the same name, but for the terms."""
+"""Every answer of ``predict`` that is a number or a word, by the same name, but for the terms."""
 WHERE_NAMED = ("startup_time", "epoch_start_time")
 """Answers that are columns only where somebody names them, as they are no part of an iteration."""
 UPDATES = ("updates_per_second", "gradients_per_update", "mean_staleness", "fresh_fraction")

@@ -122,7 +122,7 @@ def _type(name: str, axes: Axes) -> ColumnType:
     if name == "fits":
         return "truth"
     if name not in axes:
-        return "text" if name == "scaling" else "number"
+        return "text" if name in ("model", "scaling") else "number"
     if not is_number(name):
         return "text"
     # servers are as many as the strategy has, which may be none

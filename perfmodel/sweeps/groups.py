@@ -11,7 +11,6 @@ import numpy as np
 from perfmodel.calibration import Calibration
 from perfmodel.errors import InputError
 from perfmodel.resolve import Setting, resolve
-from perfmodel.sharing import framework_of_copies
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.updates import KINDS, Updates, network_of, updates_of
@@ -88,9 +87,7 @@ class Groups:
 
     def _copies(self, fixed: dict[str, Any], world_sizes: tuple[int, ...]) -> Iterator[Block]:
         """Yield the blocks of copies of a network, one for each accelerator."""
-        # batches are worked out without the strategy, which may be why copies are trained
         network = workload(fixed["workload"], fixed["sequence_length"])
-        fixed["framework"] = framework_of_copies(network, fixed["framework"], "sweep")
         alone = {name: fixed[name] for name in (*COMPUTATION, "profile")}
         if fixed["profile"] is not None:
             alone["input"] = fixed["input"]  # what idles around the copy of real samples is a profile's alone
@@ -282,5 +279,6 @@ def _options(setting: Setting, batches: Batches, placements: Placements) -> dict
         "global_batch_size": batch * placements.world_size,
         "accumulation_steps": batches.accumulation_steps,
         "scaling": setting.scaling,
+        "model": "data-parallel",
     }
     return report

@@ -21,8 +21,8 @@ Codes: TypeAlias = "dict[str, NDArray[np.intp]]"
 ROWS = 2**14
 """Of a part."""
 _PLAIN: dict[str, tuple[Any, ...]] = {
-    "sharding": (None, "none"),
-    "recompute": (None, "none"),
+    "sharding": (None,),
+    "recompute": (None,),
     "micro_batch_size": (None,),
 }
 """Values that ask for no layout; of other options that is 1."""

@@ -21,9 +21,9 @@ from perfmodel.specs.layout import DEGREES, FULL, ZERO_3, Layout
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.evaluate import MeasuredRun, outcome_of
-from perfmodel.step.fabric import bulk_bandwidth
 from perfmodel.step.input_wait import shared_input_time
 from perfmodel.step.parts import figures
+from perfmodel.step.ports import bulk_bandwidth
 from perfmodel.step.terms import sent
 from perfmodel.sweeps.axes import COMPUTATION, LAYOUT, PLACE, PLAN, WAY, Axes
 from perfmodel.sweeps.layout_rows import Codes, LayoutRows, kinds_of_layouts, numbers_of, picked
@@ -272,6 +272,7 @@ def _block(
             "precision": setting.precision,
             "optimizer": setting.optimizer,
             "scaling": setting.scaling,
+            "model": "transformer",
         }
         columns = answers(setting, layout, constants, runs, of_size)
         columns["iteration_time"] = np.broadcast_to(columns["iteration_time"], (rows,))

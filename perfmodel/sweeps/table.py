@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator, Sequence
 from copy import copy
@@ -13,6 +14,7 @@ from perfmodel.arguments import COUNT, NAMES, TEXT, expect
 from perfmodel.calibration import Calibration, calibrated, constants_of
 from perfmodel.candidates import tries
 from perfmodel.errors import InputError, needed, unknown_name
+from perfmodel.link_caveats import cap_note
 from perfmodel.resolve import ONE_PROCESS
 from perfmodel.specs.scenario import AnyScenario, Scenario, by_field, field_of, laid_over, options_of
 from perfmodel.specs.store import Catalogue
@@ -90,9 +92,9 @@ class Sweep(Table):
         constants: Calibration,
         columns: Sequence[str] | None = None,
     ) -> None:
-        result: tuple[Axes, tuple[str, ...]] = axes(options, catalogue)
-        self._axes, self.notes = result
-        """What names that fit several things were taken to be."""
+        self._axes, self.notes = axes(options, catalogue)
+        """What names that fit several things were taken to be, and limits of machines."""
+        self.notes += _caps(self._axes, catalogue)
         tries(len(self))
         (path,), profile = self._axes["calibration"], self._axes["profile"][0]
         asked = dict.fromkeys(
@@ -272,3 +274,20 @@ class Sweep(Table):
         answer = write_data_set(self.parts, str(folder), jobs, dask, progress or silent)
         self.refused = answer.refused
         return answer
+
+
+def _caps(axes: Axes, catalogue: Catalogue) -> tuple[str, ...]:
+    """Say which machines may send less than the adapters they are swept with could."""
+    notes: dict[str, None] = {}
+    if True not in axes["network_cap"]:
+        return ()
+    for name, link, nics in itertools.product(axes["node"], axes["inter_link"], axes["nics"]):
+        if name is None:
+            continue
+        node = catalogue.node(name)
+        between = link or node.inter_link
+        if between is None or max(axes["world_size"]) <= node.accelerators:
+            continue
+        note = cap_note(node, catalogue.link(between), nics or node.nics or 1)
+        notes |= {note: None} if note else {}
+    return tuple(notes)

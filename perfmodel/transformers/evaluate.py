@@ -7,6 +7,7 @@ from functools import lru_cache
 from perfmodel.collectives.place import USUAL_YEAR
 from perfmodel.collectives.racks import Racks
 from perfmodel.errors import InputError
+from perfmodel.link_caveats import capped
 from perfmodel.resolve import Setting
 from perfmodel.sharing import PRECISIONS
 from perfmodel.specs.architecture import Architecture
@@ -30,7 +31,7 @@ def fabric_of_setting(setting: Setting) -> Fabric:
     return Fabric(
         setting.accelerator,
         setting.intra_link,
-        setting.inter_link,
+        capped(setting.inter_link, setting.node, setting.nics, asked.network_cap),
         float(per_node),
         float(domain),
         float(setting.nics),
@@ -39,6 +40,7 @@ def fabric_of_setting(setting: Setting) -> Fabric:
         None
         if asked.rack_nodes is None
         else Racks(asked.rack_nodes, asked.oversubscription, asked.placement),
+        setting.connections,
     )
 
 

@@ -14,6 +14,8 @@ from perfmodel.collectives.place import USUAL_YEAR, Point, place_of
 from perfmodel.collectives.racks import Racks
 from perfmodel.equations.link_rates import node_bandwidth
 from perfmodel.errors import InputError
+from perfmodel.link_caveats import capped
+from perfmodel.resolve import NCCL_CONNECTIONS
 from perfmodel.specs.accelerator import TPU_VENDOR, Accelerator
 from perfmodel.specs.layout import Layout
 from perfmodel.specs.link import Link
@@ -111,6 +113,8 @@ class Fabric(NamedTuple):
     """Of the library of collectives."""
     racks: Racks | None = None
     """None: every node reaches every other at its adapters' full rate."""
+    connections: int = NCCL_CONNECTIONS
+    """Over TCP between two nodes."""
 
     @property
     def place(self) -> tuple[object, ...]:
@@ -153,6 +157,7 @@ class Fabric(NamedTuple):
             # over so many machines the group is spread
             machines=max(nodes, round(group_size * stride / self.per_node)) if self.racks else 0,
             racks=self.racks,
+            connections=self.connections,
         )
 
 
@@ -199,7 +204,7 @@ def fabric_on(
     return Fabric(
         chip,
         inside,
-        catalogue.link(between),
+        capped(catalogue.link(between), machine, nics or machine.nics or 1),
         float(min(per_node, world_size)),
         float(min(domain, world_size)),
         float(nics or machine.nics or 1),

@@ -10,7 +10,7 @@ from perfmodel.equations.fleets import payback_time
 from perfmodel.errors import InputError
 from perfmodel.planning.fleets.job import Job
 from perfmodel.planning.fleets.market import Market, check_used, purchase_of, work_value
-from perfmodel.planning.fleets.proposals import proposals
+from perfmodel.planning.fleets.proposals import RDMA, proposals
 from perfmodel.planning.fleets.result import FleetOption, Fleets, Kind, LeftOut, Payback, Purchase, WorkValue
 from perfmodel.planning.fleets.spread import interval_of, ratio_of
 from perfmodel.planning.fleets.step import FleetStep, Policy, Refused, steps_of
@@ -18,6 +18,7 @@ from perfmodel.planning.fleets.verdict import notes_of, words_of
 from perfmodel.planning.fleets.written import Addition, Fleet, joined, rate_words, read_addition, read_fleet
 from perfmodel.prediction.result import Ratio
 from perfmodel.prices import DEFAULT_SERVICE_YEARS, HOUR, YEAR
+from perfmodel.specs.store import Catalogue
 from perfmodel.units import plural
 
 HAVE = "what you have"
@@ -133,7 +134,7 @@ def _option(case: _Case, step: FleetStep, addition: Addition | None, proposed: b
     interval = interval_of(step)
     run = None if case.samples is None else case.samples / step.samples_per_second
     if addition is not None:
-        ratio = ratio_of(step, before, HAVE)
+        ratio = ratio_of(step, before, HAVE, case.job.catalogue)
         purchase = purchase_of(addition, step, before, case.market, case.job.catalogue)
         if case.value is not None:
             payback = _payback(case, ratio, purchase, run)
@@ -168,7 +169,11 @@ def _option(case: _Case, step: FleetStep, addition: Addition | None, proposed: b
         payback=payback,
         cost_of_run=cost,
         worth=worth,
-        notes=[*_idle(step, HAVE if addition is None else addition.words), *_caveats(step, before)],
+        notes=[
+            *_idle(step, HAVE if addition is None else addition.words),
+            *([] if addition is None else _of_network(step, before, addition, case.job.catalogue)),
+            *_caveats(step, before),
+        ],
     )
 
 
@@ -196,6 +201,21 @@ def _caveats(step: FleetStep, before: FleetStep) -> list[str]:
     known = {line for part in before.parts for line in part.prediction.warnings}
     new = [line for part in step.parts for line in part.prediction.warnings if line not in known]
     return list(dict.fromkeys(line for line in new if not line.startswith("stragglers cap")))
+
+
+def _of_network(step: FleetStep, before: FleetStep, addition: Addition, catalogue: Catalogue) -> list[str]:
+    """What a new network hangs on, and what limits both where it adds nothing."""
+    now, then = step.fleet.network, before.fleet.network
+    if now == then or now is None or then is None:
+        return []
+    old, new = catalogue.link(then), catalogue.link(now)
+    notes = []
+    if old.passes_kernel and new.kind in RDMA and old.bandwidth.value == new.bandwidth.value:
+        notes.append(f"{addition.words}: on the ports of {then}, if their adapters do RDMA")
+    limits = [each.parts[0].prediction.network_limit for each in (step, before)]
+    if limits[0] is not None and limits[0] == limits[1]:
+        notes.append(f"{addition.words}: on both networks binds {limits[0]}")
+    return notes
 
 
 def _idle(step: FleetStep, name: str) -> list[str]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from perfmodel.economics import KWH, rates
 from perfmodel.equations.fleets import fat_tree_switches
 from perfmodel.errors import InputError
+from perfmodel.planning.fleets.proposals import RDMA
 from perfmodel.planning.fleets.result import Item, Purchase, WorkValue
 from perfmodel.planning.fleets.step import FleetStep
 from perfmodel.planning.fleets.written import Addition, Fleet, Group
@@ -194,9 +195,10 @@ def _adapters(
 
 
 def _serves(adapter: str, link: str, catalogue: Catalogue) -> bool:
-    """Whether adapters of one link run on another: on slower ones of the same family, too."""
+    """Whether adapters of one link run on another: on slower ones of the same family, or by RDMA, too."""
     own, other = catalogue.link(adapter), catalogue.link(link)
     alike = (own.kind, own.family) == (other.kind, other.family)
+    alike = alike or (own.passes_kernel and other.kind in RDMA)
     return adapter == link or (alike and own.bandwidth.value >= other.bandwidth.value)
 
 

@@ -10,23 +10,36 @@ from perfmodel.specs.store import Catalogue
 
 MOST = 2
 """Of networks and of machines."""
+RDMA = ("roce", "rdma")
+"""Kinds of links that are Ethernet's ports without the kernel's TCP."""
 
 
 def proposals(have: Fleet, catalogue: Catalogue) -> list[str]:
     """Return additions as they may be typed.
 
-    Half as many and as many again of the machines there are most of; the next faster networks of the same
-    kind; half as many machines with the next faster accelerators in as many a machine, of the same provider
-    or, as here, of none, whose network joins with the one there is.
+    Half as many and as many again of the machines there are most of.  Of machines of one's own RDMA on the
+    same ports where they use TCP, and the next faster networks of the same kind.  Half as many machines with
+    the next faster accelerators in as many a machine, of the same provider or, as here, of none, whose
+    network joins with the one there is.
     """
     group = max(have.groups, key=lambda one: one.machines)
     half = -(-group.machines // 2)
     network = f"@{have.network}" if have.network and catalogue.node(group.node).inter_link is None else ""
     kind = f"/{group.accelerator}" if catalogue.node(group.node).accelerator is None else ""
     same = [f"{count} x {group.node}{kind}{network}" for count in dict.fromkeys((half, group.machines))]
-    links = _faster_links(have, catalogue) if have.machines > 1 else []
+    own = have.machines > 1 and not any(catalogue.node(one.node).rented for one in have.groups)
+    links = [*_rdma(have, catalogue), *_faster_links(have, catalogue)] if own else []
     machines = [f"{half} x {node}" for node in _faster_machines(group, have.network, catalogue)]
     return [*same, *links, *machines]
+
+
+def _rdma(have: Fleet, catalogue: Catalogue) -> list[str]:
+    """RDMA over Ethernet at the rate of the ports that there are, where they are used by TCP."""
+    own = None if have.network is None else catalogue.link(have.network)
+    if own is None or not own.passes_kernel:
+        return []
+    links = (catalogue.link(id) for id in catalogue.ids("links"))
+    return [one.id for one in links if one.kind in RDMA and one.bandwidth.value == own.bandwidth.value][:1]
 
 
 def _faster_links(have: Fleet, catalogue: Catalogue) -> list[str]:

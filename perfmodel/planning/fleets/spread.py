@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from perfmodel.equations.fleets import mixed_iteration_time
 from perfmodel.planning.fleets.step import FleetStep
-from perfmodel.prediction.ratio import ratio_between, sure_of
+from perfmodel.prediction.ratio import half_width, ratio_between, sure_of
 from perfmodel.prediction.result import Interval, Ratio
+from perfmodel.specs.store import Catalogue
 
 
 class Ends(NamedTuple):
@@ -45,14 +46,23 @@ def interval_of(step: FleetStep) -> Interval | None:
     )
 
 
-def ratio_of(step: FleetStep, before: FleetStep, name: str) -> Ratio:
-    """Return how many times as fast a fleet is as the one before, which goes by a name."""
+def ratio_of(step: FleetStep, before: FleetStep, name: str, catalogue: Catalogue) -> Ratio:
+    """Return how many times as fast a fleet is as the one before, which goes by a name.
+
+    Parameters
+    ----------
+    step, before : of the fleets
+    name : of the one before
+    catalogue : has their links
+    """
     value = step.samples_per_second / before.samples_per_second
     unknown = Ratio.model_construct(to=name, value=value, low_80=None, high_80=None, sure=None)
+    if len(step.parts) == len(before.parts) == 1:
+        return ratio_between(step.parts[0].prediction, before.parts[0].prediction, name, catalogue)
     halves = []
     for part in step.parts:
         ratios = [ratio_between(part.prediction, one.prediction, name) for one in before.parts]
-        widths = [math.log(one.high_80 / one.value) for one in ratios if one.high_80 is not None]
+        widths = [width for one in ratios if (width := half_width(one)) is not None]
         if len(widths) < len(ratios):
             return unknown
         halves.append(math.exp(max(widths)))

@@ -1,0 +1,182 @@
+"""What limits a network other than its links: a machine's cap, the kernel's TCP, its connections."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import perfmodel
+from perfmodel.accuracy.runs import shipped_runs
+from perfmodel.planning.fleets.proposals import proposals
+from perfmodel.planning.fleets.written import joined, read_fleet
+from perfmodel.prediction import predict
+from perfmodel.prediction.limits import TCP_YEARS
+from perfmodel.prediction.ratio import ratio_between
+from perfmodel.specs.store import Catalogue
+from perfmodel.sweeps import sweep
+
+CATALOGUE = Catalogue.built_in()
+P3 = {"node": "aws-p3.2xlarge", "gpus": 5}
+BERT = {"workload": "bert-large", "node": "dgx-a100-80gb", "gpus": 64, "nics": 1}
+TCP = BERT | {"inter_link": "ethernet-25g-tcp"}
+
+
+# --- the cap of a machine
+
+
+@pytest.mark.parametrize("job", [{}, {"workload": "gpt2"}, {"strategy": "parameter-server"}], ids=str)
+def test_another_link_keeps_the_cap_of_a_rented_machine(job):
+    own = predict(**P3, **job)
+    for link in ("ethernet-25g-tcp", "ib-hdr-200g", "aws-20g"):
+        other = predict(**P3, **job, inter_link=link)
+        assert other.iteration_time > 0.7 * own.iteration_time
+        assert any("may send 312 MB/s over any link" in each for each in other.warnings)
+        lifted = predict(**P3, **job, inter_link=link, network_cap=False)
+        assert lifted.iteration_time < 0.6 * own.iteration_time
+        assert any("without that limit (--no-network-cap)" in each for each in lifted.warnings)
+    assert "312 MB/s" in own.network_limit
+    assert own.network_limit.endswith("--no-network-cap predicts without it")
+
+
+def test_a_machine_of_ones_own_takes_other_adapters_without_a_cap():
+    asked = {"workload": "vgg16", "node": "dgx-1v", "gpus": 64}
+    times = [predict(**asked, inter_link=link).iteration_time for link in ("ib-edr-100g", "ib-ndr-400g")]
+    assert times[1] < times[0]
+
+
+def test_layouts_and_collectives_keep_the_cap_too():
+    asked = {"gpus": 8, "node": "aws-g5.xlarge", "global_batch_size": 64}
+    own, other, free = (
+        perfmodel.layouts("gpt2", **asked, inter_link=link).rows[0].iteration_time
+        for link in (None, "ethernet-100g-tcp", "aws-10g")
+    )
+    assert own == free == pytest.approx(other, rel=0.05)
+    alone = predict(workload="gpt2", gpus=8, node="aws-g5.xlarge", global_batch_size=64, sharding="zero1")
+    found = perfmodel.layouts("gpt2", **asked)
+    same = next(row for row in found.rows if row.layout == alone.layout)
+    assert same.iteration_time == pytest.approx(alone.iteration_time, rel=1e-9)
+    assert "may send 312 MB/s" in found.machine
+    ends = {"ranks": 8, "size": "1GB", "node": "aws-p3.2xlarge"}
+    slow, fast = (perfmodel.collective(**ends, inter_link=link) for link in ("aws-10g", "ib-hdr-200g"))
+    assert fast.time > 0.8 * slow.time
+    assert any("the network limit of aws-p3.2xlarge" in each for each in fast.warnings)
+
+
+def test_compare_sweep_and_sensitivity_mention_the_cap():
+    found = perfmodel.compare(P3, P3 | {"inter_link": "ethernet-10g-tcp"})
+    assert "in both binds the network limit of aws-p3.2xlarge (312 MB/s)" in found.verdict
+    found = perfmodel.compare(P3, P3 | {"network_cap": False})
+    assert any("the network limit of aws-p3.2xlarge" in note for note in found.notes)
+    swept = sweep(node="aws-p3.2xlarge", gpus=[1, 8], inter_link=[None, "ethernet-10g-tcp"])
+    assert len([note for note in swept.notes if "may send 312 MB/s" in note]) == 1
+    assert not sweep(node="aws-p3.2xlarge", gpus=8, network_cap=False).notes
+    assert not sweep(node="dgx-h100", gpus=[8, 64]).notes
+    table = sweep(node="aws-p3.2xlarge", gpus=8, network_cap=[True, False]).table()
+    assert table["iteration_time"][1] < 0.6 * table["iteration_time"][0]
+    from perfmodel.sensitivity import sensitivity
+    from perfmodel.sensitivity.report import sensitivity_report
+    from perfmodel.specs.scenario import Scenario
+
+    report = sensitivity_report(sensitivity(Scenario(**P3)), CATALOGUE, perfmodel.calibration.calibration())
+    assert any("may send 312 MB/s" in note for note in report["notes"])
+
+
+def test_no_network_is_proposed_for_machines_of_a_provider():
+    fleet = joined(read_fleet("8 x aws-p3.2xlarge", CATALOGUE), CATALOGUE)
+    assert not set(proposals(fleet, CATALOGUE)) & set(CATALOGUE.ids("links"))
+
+
+# --- the kernel's TCP
+
+
+def test_a_faster_port_of_tcp_is_said_to_change_nothing_and_what_would():
+    found = perfmodel.compare(TCP, TCP | {"inter_link": "ethernet-100g-tcp"})
+    assert "either network suffices" not in found.verdict
+    assert "in both binds the kernel's TCP (2.78 GB/s an adapter over 16 connections" in found.verdict
+    assert "RDMA on the same ports or more --connections would lift it" in found.verdict
+    assert "the kernel's TCP (2.78 GB/s an adapter over 16" in predict(**TCP).verdict
+
+
+def test_connections_move_the_ceiling_in_every_model():
+    for job in (TCP, TCP | {"workload": "llama-3-8b"}, TCP | {"strategy": "parameter-server"}):
+        job = job | {"inter_link": "ethernet-100g-tcp"}
+        times = [predict(**job, connections=n).iteration_time for n in (1, 4, 16, 64)]
+        assert times == sorted(times, reverse=True)
+        assert times[0] > 1.2 * times[-1]
+    ring = {"ranks": 64, "size": "1GB", "node": "dgx-a100-80gb", "nics": 1, "inter_link": "ethernet-100g-tcp"}
+    times = [perfmodel.collective(**ring, connections=n).time for n in (1, 16, 64)]
+    assert times == sorted(times, reverse=True)
+    assert perfmodel.collective(**ring).time == times[1]
+    assert "--connections 16" in predict(**TCP).defaults
+
+
+def test_the_years_of_the_ceiling_are_those_of_the_measured_runs():
+    years = set()
+    for run in shipped_runs():
+        known = run.nodes > 1 and run.inter_link in CATALOGUE.ids("links")
+        if known and CATALOGUE.link(run.inter_link).passes_kernel:
+            years.add(int(run.year))
+    assert f"{min(years)} to {max(years)}" == TCP_YEARS
+
+
+def test_rdma_is_proposed_on_the_ports_of_tcp():
+    fleet = joined(read_fleet("8 x dgx-a100-80gb@ethernet-25g-tcp", CATALOGUE), CATALOGUE)
+    assert "ethernet-25g-rdma" in proposals(fleet, CATALOGUE)
+    found = perfmodel.fleets("8 x dgx-a100-80gb@ethernet-25g-tcp", workload="bert-large")
+    rdma = next(one for one in found.options if one.option == "ethernet-25g-rdma")
+    assert rdma.ratio.value > 1.1
+    assert not any("adapter" in item.what for item in rdma.purchase.items)
+    assert any("if their adapters do RDMA" in note for note in rdma.notes)
+    assert not any("hardly told apart" in note for note in found.notes)
+
+
+def test_one_rate_of_a_link_is_told_from_another():
+    """A collective on its own, buckets of BERT and the gradients of Llama beside computation."""
+    ring = {"ranks": 64, "node": "dgx-a100-80gb", "nics": 1, "inter_link": "ethernet-25g-tcp"}
+    alone = perfmodel.collective("all-gather", size="16GB", **ring).bus_bandwidth
+    llama = predict(**TCP | {"workload": "llama-3-8b"})
+    sent = next(row for row in llama.traffic if row.group == "replicas")
+    beside = 2 * sent.message_bytes * 63 / 64 / sent.time
+    assert beside < 0.8 * alone
+    words = llama.network_limit
+    assert words.startswith("computation beside it: a collective gets at most ")
+    assert f"{alone / 1e9:.3g} GB/s alone" in words
+    assert f"{beside / 1e9:.3g} GB/s of ethernet-25g-tcp" in words
+
+
+# --- options that are nowhere better
+
+
+@pytest.mark.parametrize(
+    ("worse", "better"),
+    [
+        ({"inter_link": "ethernet-25g-tcp"}, {"inter_link": "ethernet-100g-tcp"}),
+        ({"inter_link": "ethernet-25g-tcp"}, {"inter_link": "ethernet-25g-rdma"}),
+        ({"inter_link": "ib-hdr-200g"}, {"inter_link": "ib-ndr-400g"}),
+        ({"nics": 1}, {"nics": 4}),
+        ({"oversubscription": 4.0, "rack_nodes": 4}, {"oversubscription": 1.0, "rack_nodes": 4}),
+        ({"inter_link": "ethernet-25g-tcp", "connections": 1}, {"inter_link": "ethernet-25g-tcp"}),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("name", ["resnet50", "bert-large", "gpt2"])
+def test_an_option_that_is_nowhere_better_is_surely_no_faster(name, worse, better):
+    one, other = (predict(workload=name, gpus=64, node="dgx-a100-80gb", **more) for more in (worse, better))
+    down, up = ratio_between(one, other, "better"), ratio_between(other, one, "worse")
+    assert down.high_80 <= max(1.0, down.value)
+    assert up.low_80 >= min(1.0, up.value)
+    assert down.sure == up.sure == 1.0
+    assert down.low_80 <= down.value <= down.high_80
+
+
+def test_the_order_of_other_changes_is_not_known():
+    base = {"workload": "vgg16", "gpus": 64, "node": "dgx-a100-80gb"}
+    for more in ({"inter_link": "efa-100g"}, {"overlap": "none"}, {"inter_link": "ib-edr-100g", "nics": 16}):
+        assert 0.5 <= ratio_between(predict(**base, **more), predict(**base), "base").sure < 1
+
+
+def test_the_limit_is_in_the_json():
+    table = json.loads(predict(**TCP).to_json())
+    assert table["network_limit"].startswith("the kernel's TCP")
+    assert json.loads(predict(gpus=1).to_json())["network_limit"] is None
