@@ -424,9 +424,9 @@ def test_a_quote_is_held_against_ones_own_runs(mine):
 
 
 def test_only_the_link_that_binds_is_moved(tmp_path):
-    job = "vgg16,aws-g4dn.metal,ib-hdr-200g,4,none,16"
+    job = "vgg16,aws-g4dn.metal,false,ib-hdr-200g,4,none,16"
     (tmp_path / "pc.csv").write_text(
-        "workload,node,inter_link,nics,overlap,local_batch_size,world_size,iteration_time\n"
+        "workload,node,network_cap,inter_link,nics,overlap,local_batch_size,world_size,iteration_time\n"
         f"{job},8,0.23\n{job},16,0.28\n"
     )
     moved = calibrate(data=tmp_path / "pc.csv").learned.own.logarithms
