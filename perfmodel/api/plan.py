@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from perfmodel.calibration import Calibration
-    from perfmodel.planning.alternatives import Alternative
     from perfmodel.specs.keywords import RunOptions
     from perfmodel.specs.store import Catalogue
 
@@ -180,6 +179,24 @@ class Launch:
     """A batch script for Slurm."""
 
 
+@dataclass(frozen=True)
+class Alternative:
+    """Another value of an option that nobody gave, and what it would do."""
+
+    option: str
+    """As on the command line."""
+    default: int
+    """What was taken."""
+    value: int
+    """What was tried in its place."""
+    meets: bool
+    """Whether a plan then meets every limit, as predicted."""
+    is_likely: bool
+    """Whether one does with a probability of 80 %."""
+    plan: Plan
+    """The plan that is chosen then, or comes nearest."""
+
+
 @dataclass(frozen=True, repr=False)
 class Plans(Table):
     """The answer of a search; as a table, its front of run time against cost."""
@@ -213,7 +230,9 @@ class Plans(Table):
     @property
     def alternatives(self) -> list[Alternative]:
         """What other values of the defaults that may decide would do, where no plan meets the limits."""
-        return self.search.alternatives
+        return [
+            Alternative(**one._asdict() | {"plan": Plan.of(one.plan)}) for one in self.search.alternatives
+        ]
 
     @cached_property
     def cheapest(self) -> Plan | None:
