@@ -20,6 +20,9 @@ GROUPS: dict[str, Callable[[Row], Any]] = {
 }
 """What rows are grouped by -> the group of a row."""
 
+ROUNDING = 1e-5
+"""Of an interval's ends, relative: rows are written to six figures, and a measured time may be an end."""
+
 BASELINES = {
     "specs": "constant utilisation",
     "anchored": "linear scaling",
@@ -103,7 +106,7 @@ def over_sources(signed: Iterable[tuple[str, float]]) -> dict[str, Any]:
 def _coverage(spans: list[tuple[float | None, float | None, float | None]]) -> float | None:
     """Share of the measured values inside their intervals; None where no row has one."""
     known = [
-        low <= measured <= high
+        low * (1 - ROUNDING) <= measured <= high * (1 + ROUNDING)
         for low, measured, high in spans
         if low is not None and measured is not None and high is not None
     ]
