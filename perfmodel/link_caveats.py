@@ -88,6 +88,12 @@ def capped(link: Link, node: Node, nics: int, keeps: bool = True) -> Link:
     return _with_bandwidth(_Same(link), limit / nics)
 
 
+def lone_bandwidth(link: Link, node: Node, keeps: bool = True) -> float:
+    """Return what one adapter carries while the others of its machine are idle [B/s]."""
+    limit = network_cap(node, link, keeps)
+    return link.bandwidth.value if limit is None else min(limit, link.bandwidth.value)
+
+
 class _Same:
     """A link, equal to itself alone: two may have one id and differ."""
 

@@ -35,6 +35,7 @@ from perfmodel.sensitivity.inputs import inputs_of
 from perfmodel.sharing import predicts_tokens
 from perfmodel.specs.framework import FRAMEWORKS
 from perfmodel.specs.layout import RECOMPUTE, SHARDING
+from perfmodel.specs.link import Link
 from perfmodel.specs.options import declared
 from perfmodel.specs.scenario import (
     Algorithm,
@@ -269,6 +270,7 @@ def violations(asked: dict[str, Any], rng: random.Random) -> Iterator[Violation]
         _better_hardware,
         _larger_batch,
         _best_choices,
+        _dominated,
     )
     for check in checks:
         for of, excess, *cases in check(asked, found, case, rng):
@@ -327,7 +329,9 @@ def _bounded(asked: dict[str, Any], found: Prediction, case: Case, rng: random.R
     changed = {"world_size": 1, "strategy": "all-reduce", "input": "synthetic", "overlap": None}
     if found.interval is None or found.layout is not None or found.scaling == "strong":
         return
-    if asked["world_size"] == 1:
+    if (
+        asked["world_size"] == 1 or case.setting.workload.tables is not None
+    ):  # each holds a part of the tables
         return
     if "anchor" in asked and found.scenario["input"] == "real":
         return
@@ -448,6 +452,39 @@ def _best_choices(asked: dict[str, Any], found: Prediction, case: Case, rng: ran
             for each in (best, least)
         ]
         yield f"{option} {best}, not {least}", times[best] / times[least] - 1, *cases
+
+
+def _dominated(asked: dict[str, Any], found: Prediction, case: Case, rng: random.Random) -> Failures:
+    """A network that is nowhere worse is never slower, and `compare` is sure of it where it is faster."""
+    here, servers = case.setting.inter_link, case.setting.strategy == "parameter-server"
+    better: list[dict[str, Any]] = [
+        {"inter_link": name}
+        for name in BETWEEN
+        if "inter_link" in asked and not servers and _nowhere_worse(CATALOGUE.link(name), here)
+    ]
+    better += [{"nics": count} for count in (2, 4, 8) if count > asked.get("nics", math.inf)]
+    if asked.get("oversubscription", 1) > 1:
+        better.append({"oversubscription": 1.0})
+    for changed in rng.sample(better, min(SOME, len(better))):
+        try:
+            other = predict(**asked | changed)
+        except InputError:
+            continue
+        ratio = ratio_between(other, found, "this")
+        if ratio.value < 1 - ROUNDING:
+            there = case_of(Scenario(**asked | changed), CATALOGUE, calibration(), Conditions())
+            yield f"{changed} slower", 1 / ratio.value - 1, case, there
+        elif ratio.sure is not None and ratio.value > 1 + ROUNDING and ratio.sure < 1:
+            yield f"{changed} unsure", 1 - ratio.sure
+
+
+def _nowhere_worse(one: Link, other: Link) -> bool:
+    if one.id == other.id or one.kind != other.kind:
+        return False
+    flows = [math.inf if each.flow_bandwidth is None else each.flow_bandwidth.value for each in (one, other)]
+    bulk = [(each.bulk_hop_latency or each.hop_latency).value for each in (one, other)]
+    is_fast = one.bandwidth.value >= other.bandwidth.value and flows[0] >= flows[1]
+    return is_fast and one.hop_latency.value <= other.hop_latency.value and bulk[0] <= bulk[1]
 
 
 class Report(NamedTuple):

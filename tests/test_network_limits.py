@@ -45,6 +45,14 @@ def test_a_machine_of_ones_own_takes_other_adapters_without_a_cap():
     assert times[1] < times[0]
 
 
+def test_more_adapters_under_a_cap_never_slow_a_send_down():
+    """One send leaves by one adapter, which has all of its machine's limit while the others are idle."""
+    job = {"workload": "t5-base", "accelerator": "t4", "gpus": 256, "framework": "levanter"}
+    job |= {"tensor_parallel": 2, "pipeline_parallel": 4, "inter_link": "slingshot11-200g-tcp"}
+    times = [predict(**job, nics=nics, global_batch_size=512).iteration_time for nics in (1, 2, 4, 8)]
+    assert times == sorted(times, reverse=True)
+
+
 def test_layouts_and_collectives_keep_the_cap_too():
     asked = {"gpus": 8, "node": "aws-g5.xlarge", "global_batch_size": 64}
     own, other, free = (

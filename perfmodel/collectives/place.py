@@ -75,6 +75,8 @@ class Point(NamedTuple):
     """What joins the processors of a node, where ranks of both meet over it [B/s]."""
     connections: int = NCCL_CONNECTIONS
     """Over TCP between two nodes."""
+    lone_bandwidth: float | None = None
+    """Of one adapter while the others of its machine are idle [B/s]; None: that of ``inter_link``."""
     notes: tuple[str, ...] = ()
     """What was taken where nothing was said."""
 
@@ -185,12 +187,16 @@ def _kernel_growth(connections: int) -> float:
 
 
 def _between(point: Point, outer: Link) -> tuple[Any, ...]:
+    rate, adapters = outer.bandwidth.value, float(point.nics)
+    if point.collective == "send-receive" and point.lone_bandwidth is not None:
+        # one send leaves by one adapter, which has all that its machine may send where no other sends
+        adapters, rate = adapters * rate / point.lone_bandwidth, point.lone_bandwidth
     return (
         TRANSPORTS.index(_transport(outer)),
         outer.kind in BUILT_IN,
         outer.hop_latency.value,
-        _port(outer, point.slowdown, point.connections),
-        float(point.nics),
+        _port(outer, rate / point.slowdown, point.connections),
+        adapters,
         _path(point),
         reaches_adapter(outer, point.link, point.accelerator),
         has_low_latency(outer, point.link, point.accelerator),
@@ -226,9 +232,8 @@ def _transport(link: Link) -> str:
     return kind if kind in TRANSPORTS else "slingshot"
 
 
-def _port(link: Link, slowdown: float, connections: int) -> float:
-    """What an adapter sends out of its rack, or over its connections, where these carry less [B/s]."""
-    rate = link.bandwidth.value / slowdown
+def _port(link: Link, rate: float, connections: int) -> float:
+    """What an adapter sends of ``rate`` over its connections, where these carry less [B/s]."""
     return rate if link.flow_bandwidth is None else min(rate, connections * link.flow_bandwidth.value)
 
 

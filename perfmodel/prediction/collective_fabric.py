@@ -10,7 +10,14 @@ from perfmodel.collectives.place import Point
 from perfmodel.collectives.place import inside as rate_inside
 from perfmodel.collectives.racks import Racks
 from perfmodel.errors import InputError, unknown_name
-from perfmodel.link_caveats import GENERIC_NODE, capped, check_racks, doubt_links, require_network
+from perfmodel.link_caveats import (
+    GENERIC_NODE,
+    capped,
+    check_racks,
+    doubt_links,
+    lone_bandwidth,
+    require_network,
+)
 from perfmodel.resolve import DEFAULT_ACCELERATOR
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
@@ -125,6 +132,8 @@ def fabric_of(
         notes.append(f"--inter-link {inter_link} is not crossed: all ranks lie in one {_place_of(nodes)}")
     host_link = catalogue.link(on.host_link.value) if on.host_link is not None else None
     where = Point(ranks, groups, link, outer, adapters, on.accelerator, host_link)
+    if machine is not None and own is not None:
+        where = where._replace(lone_bandwidth=lone_bandwidth(own, machine))
     if machine is not None and (sockets := _between_sockets(machine, where, catalogue)) is not None:
         where = where._replace(sockets=sockets.bandwidth)
         notes.append(f"taken: {sockets.words} between the processors of a node, as {machine.id} has")

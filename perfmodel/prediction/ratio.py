@@ -158,10 +158,12 @@ def _link_order(one: Link, other: Link) -> int:
     for better, worse, sign in ((one, other, 1), (other, one, -1)):
         alike = better.kind == worse.kind or (worse.passes_kernel and better.kind in SPARE_KERNEL)
         flows = better.flow_bandwidth, worse.flow_bandwidth
+        bulk = [(each.bulk_hop_latency or each.hop_latency).value for each in (better, worse)]
         if (
             alike
             and better.bandwidth.value >= worse.bandwidth.value
             and better.hop_latency.value <= worse.hop_latency.value
+            and bulk[0] <= bulk[1]
             and (flows[0] is None or (flows[1] is not None and flows[0].value >= flows[1].value))
         ):
             return sign

@@ -7,7 +7,7 @@ from functools import lru_cache
 from perfmodel.collectives.place import USUAL_YEAR
 from perfmodel.collectives.racks import Racks
 from perfmodel.errors import InputError
-from perfmodel.link_caveats import capped
+from perfmodel.link_caveats import capped, lone_bandwidth
 from perfmodel.resolve import Setting
 from perfmodel.sharing import PRECISIONS
 from perfmodel.specs.architecture import Architecture
@@ -41,6 +41,7 @@ def fabric_of_setting(setting: Setting) -> Fabric:
         if asked.rack_nodes is None
         else Racks(asked.rack_nodes, asked.oversubscription, asked.placement),
         setting.connections,
+        lone_bandwidth(setting.inter_link, setting.node, asked.network_cap),
     )
 
 

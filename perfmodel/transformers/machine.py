@@ -14,7 +14,7 @@ from perfmodel.collectives.place import USUAL_YEAR, Point, place_of
 from perfmodel.collectives.racks import Racks
 from perfmodel.equations.link_rates import node_bandwidth
 from perfmodel.errors import InputError
-from perfmodel.link_caveats import capped
+from perfmodel.link_caveats import capped, lone_bandwidth
 from perfmodel.resolve import NCCL_CONNECTIONS
 from perfmodel.specs.accelerator import TPU_VENDOR, Accelerator
 from perfmodel.specs.layout import Layout
@@ -115,6 +115,8 @@ class Fabric(NamedTuple):
     """None: every node reaches every other at its adapters' full rate."""
     connections: int = NCCL_CONNECTIONS
     """Over TCP between two nodes."""
+    lone_bandwidth: float | None = None
+    """Of one adapter while the others of its machine are idle [B/s]; None: that of ``inter_link``."""
 
     @property
     def place(self) -> tuple[object, ...]:
@@ -158,6 +160,7 @@ class Fabric(NamedTuple):
             machines=max(nodes, round(group_size * stride / self.per_node)) if self.racks else 0,
             racks=self.racks,
             connections=self.connections,
+            lone_bandwidth=self.lone_bandwidth,
         )
 
 
@@ -201,14 +204,16 @@ def fabric_on(
         elif world_size > machine.accelerators:
             raise InputError(f"{world_size} accelerators need several {machine.id}: give --inter-link")
         between = chip.host_link
+    outer = catalogue.link(between)
     return Fabric(
         chip,
         inside,
-        capped(catalogue.link(between), machine, nics or machine.nics or 1),
+        capped(outer, machine, nics or machine.nics or 1),
         float(min(per_node, world_size)),
         float(min(domain, world_size)),
         float(nics or machine.nics or 1),
         catalogue.link(machine.host_link or chip.host_link),
+        lone_bandwidth=lone_bandwidth(outer, machine),
     )
 
 
