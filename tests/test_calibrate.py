@@ -517,4 +517,4 @@ def test_the_link_to_a_parameter_server_is_crossed_even_from_one_node() -> None:
         workload="resnet50", strategy="parameter-server", gpus=4, node="dgx-1v", inter_link="roce-100g"
     )
     assert answer.interval is not None
-    assert "no measured run over roce-100g" in answer.interval.wider_because
+    assert any(why.startswith("no measured run over roce-100g (x") for why in answer.interval.wider_because)

@@ -12,6 +12,7 @@ from typing import Any
 from perfmodel.accuracy import (
     achievable,
     framework_spread,
+    ledger,
     mlperf_section,
     overlap_order,
     ratio_section,
@@ -64,6 +65,7 @@ def report(specs: Sequence[Row], anchored: Sequence[Row], more: str = "") -> str
     return render(
         "report.md.j2",
         specs=specs,
+        ledger=ledger.section(),
         assumed=calibration().assumed,
         headline=first,
         missed=[said for line in first for said in line.missed()],

@@ -21,7 +21,7 @@ from perfmodel.specs.stack import DEFAULT_STACK, stack
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.terms import PART_OF_STEP
 from perfmodel.tables import Record, Table, aligned, flat
-from perfmodel.transformers.figures import again_over_model, ends, mfu_of, spread_of, why_wider
+from perfmodel.transformers.figures import again_over_model, mfu_of
 from perfmodel.transformers.flags import flags
 from perfmodel.transformers.flops import COMPUTED, NOMINAL
 from perfmodel.transformers.machine import fabric_on
@@ -29,6 +29,7 @@ from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.search import RuledOut as Candidate
 from perfmodel.transformers.search import SearchResult, search
 from perfmodel.transformers.software import PRECISIONS, Options
+from perfmodel.transformers.uncertainty import ends, novelty, spread_of, why_wider
 from perfmodel.transformers.words import short
 from perfmodel.units import show
 from perfmodel.workloads import workload as workload_named
@@ -294,7 +295,7 @@ def layouts(
     asked = {"workload": workload, "gpus": gpus, "global_batch_size": global_batch_size, "node": node}
     asked |= {"accelerator": accelerator, "inter_link": inter_link, "nics": nics}
     asked |= {"sequence_length": length, "framework": framework, "precision": precision, "lora": lora}
-    said = tuple(network.notes), tuple(why_wider(model, fabric.accelerator.id))
+    said = tuple(network.notes), tuple(why_wider(novelty(model, fabric.accelerator.id, name)))
     answer = Layouts(network.name, machine, rows, *counts, capacity, ruled_out, _grid(result), asked, *said)
     return answer if conditions is None else with_costs(answer, conditions, known)
 
@@ -375,7 +376,7 @@ def _row(
     return LayoutRow(
         layout.words(),
         time,
-        bounded(ends(time, spread_of(model, fabric.accelerator.id)), time, least),
+        bounded(ends(time, spread_of(novelty(model, fabric.accelerator.id, framework))), time, least),
         terms,
         {"bytes": sum(memory.values()), "capacity": fabric.accelerator.memory_capacity, **memory},
         mfu,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import partial
 from itertools import repeat
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfmodel import ops
 from perfmodel.calibration import Calibration, Spread
+from perfmodel.evidence import ANCHORED, DATA_PARALLEL, KNOWN, NEW, TOGETHER, reason, scale_of
 from perfmodel.prediction.bound import NOT_KNOWN, Alone
 from perfmodel.prediction.limits import crossed_link
 from perfmodel.prediction.result import Interval
@@ -38,6 +40,8 @@ NOT_COMPUTING = (
     "unseen link",
 )
 """Conditions that make uncertain what several accelerators or samples wait for, not what one computes."""
+CLASS_IS_NEW = ("unseen software", "unseen architecture")
+"""Conditions of which either puts a job in the class ``new`` of the ledger."""
 REASONS = {
     "unseen accelerator": "no measured run on {accelerator}",
     "unseen architecture": "no measured run on the {architecture} architecture",
@@ -131,12 +135,17 @@ def widening_strengths(
 
 
 def reasons(setting: Setting, result: dict[str, float], spread: Spread, constants: Calibration) -> list[str]:
-    """Return in words why an interval is wider than usual, in the order of the conditions."""
-    noticed = [
-        name
-        for name, width in zip(spread.weights, _widths(result, spread), strict=True)
-        if width > NOTICED and name in REASONS
-    ]
+    """Return in words why an interval is wider than usual, and by which factor, the largest first."""
+    widths = dict(zip(spread.weights, _widths(result, spread), strict=True))
+    novel = scale_of(DATA_PARALLEL, NEW)
+    for name in CLASS_IS_NEW:
+        if result[name]:
+            known = result | dict.fromkeys(CLASS_IS_NEW, 0.0)
+            widths[name] = widths.get(name, 0.0) + math.log(scale_by(result) / scale_by(known))
+    noticed = sorted(
+        (name for name, width in widths.items() if width > NOTICED and name in REASONS),
+        key=lambda name: -widths[name],
+    )
     if constants.own is not None:
         noticed = [name for name in noticed if not _measured(name, setting, constants.own)]
     if not noticed:
@@ -154,7 +163,10 @@ def reasons(setting: Setting, result: dict[str, float], spread: Spread, constant
         "communication": result["communication"],
         "link": crossed_link(setting).id,
     }
-    return [REASONS[name].format(**facts) for name in noticed]
+    return [
+        reason(REASONS[name].format(**facts), math.exp(widths[name]), novel if name in CLASS_IS_NEW else None)
+        for name in noticed
+    ]
 
 
 def _measured(reason: str, setting: Setting, own: OwnEffects) -> bool:
@@ -170,6 +182,23 @@ def _measured(reason: str, setting: Setting, own: OwnEffects) -> bool:
     return kind in here and here[kind] in own.seen["accelerator" if kind == "architecture" else kind]
 
 
+def scale_by(result: dict[str, Any]) -> Any:
+    """Return by how much errors on rows new to the model exceed those the spread was learned from.
+
+    Parameters
+    ----------
+    result : strength of each condition, numbers or arrays
+    """
+    known, new, together = (scale_of(DATA_PARALLEL, job).factor for job in (KNOWN, NEW, TOGETHER))
+    known = known + (together - known) * result["several accelerators"]
+    return known + (new - known) * is_new(result)
+
+
+def is_new(result: dict[str, Any]) -> Any:
+    """Return 1 where no run was measured of the software, or on the architecture, else 0."""
+    return ops.maximum(*map(result.__getitem__, CLASS_IS_NEW))
+
+
 def factors(result: dict[str, Any], mode: str, constants: Calibration) -> tuple[Any, Any]:
     """Return by how much the time may be off either way, with 80 and 95 % confidence, numbers or arrays.
 
@@ -182,10 +211,13 @@ def factors(result: dict[str, Any], mode: str, constants: Calibration) -> tuple[
     constants : what was learned of the conditions
     """
     spreads, own = constants.spread, constants.own
-    near, far = _factors(result, spreads[mode], own if mode == "specs" else None)
+    wider = scale_of(DATA_PARALLEL, ANCHORED).factor
+    if mode == "specs":
+        wider = scale_by(result)
+    near, far = _factors(result, spreads[mode], own if mode == "specs" else None, wider)
     if mode == "specs" or "specs" not in spreads:
         return near, far
-    limits = _factors(result, spreads["specs"], own)
+    limits = _factors(result, spreads["specs"], own, scale_by(result))
     return ops.minimum(near, limits[0]), ops.minimum(far, limits[1])
 
 
@@ -237,10 +269,10 @@ def deviation(result: dict[str, Any], spread: Spread) -> Any:
     return spread.quantile_80 / NORMAL_80 * ops.exp(sum(_widths(result, spread)))
 
 
-def _factors(result: dict[str, Any], spread: Spread, own: OwnEffects | None) -> tuple[Any, Any]:
-    scale = ops.exp(sum(_widths(result, spread)))
+def _factors(result: dict[str, Any], spread: Spread, own: OwnEffects | None, wider: Any) -> tuple[Any, Any]:
+    scale = ops.exp(sum(_widths(result, spread))) * wider
     if own is not None:
-        scale = scale * own.narrowing(result[OWN], result[LEAST], deviation(result, spread))
+        scale = scale * own.narrowing(result[OWN], result[LEAST], deviation(result, spread) * wider)
     return ops.exp(spread.quantile_80 * scale), ops.exp(spread.quantile_95 * scale)
 
 

@@ -29,13 +29,14 @@ from perfmodel.transformers.evaluate import (
     network_of,
     one_replica,
 )
-from perfmodel.transformers.figures import ends, figures_of, spread_of, why_wider
+from perfmodel.transformers.figures import figures_of
 from perfmodel.transformers.job import Job, job_of
 from perfmodel.transformers.layer import layer_of, rates_of
 from perfmodel.transformers.memory import ROOM, memory_of, memory_of_ends
 from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.step import Step, step_of
 from perfmodel.transformers.traffic import Row, moved, traffic_of
+from perfmodel.transformers.uncertainty import ends, novelty, spread_of, why_wider
 from perfmodel.transformers.words import short
 from perfmodel.units import plural, show
 
@@ -67,7 +68,7 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
     come_to = figures(setting, time, baseline_time, exposed, layout.data_parallel)
     more = figures_of(model, case, step, time)
     memory = memory_needed(job, setting.accelerator.memory_capacity)
-    known = model, setting.accelerator.id, start and start.weight
+    known = novelty(model, setting.accelerator.id, setting.software), start and start.weight
     uncertain = Interval.model_construct(
         **ends(time, spread_of(*known)), wider_because=why_wider(*known), clipped_at=None
     )

@@ -29,13 +29,13 @@ from perfmodel.sweeps.axes import COMPUTATION, LAYOUT, PLACE, PLAN, WAY, Axes
 from perfmodel.sweeps.layout_rows import Codes, LayoutRows, kinds_of_layouts, numbers_of, picked
 from perfmodel.transformers.anchor import weight_between
 from perfmodel.transformers.evaluate import case_of_setting, fabric_of_setting, network_of, one_replica
-from perfmodel.transformers.figures import ends, spread_of
 from perfmodel.transformers.job import Job
 from perfmodel.transformers.job import rows as chosen
 from perfmodel.transformers.many import distinct, job_of_many, step_of_many
 from perfmodel.transformers.memory import ROOM, memory_of
 from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.traffic import traffic_of
+from perfmodel.transformers.uncertainty import ends, novelty, spread_of
 from perfmodel.workloads import workload
 
 if TYPE_CHECKING:
@@ -316,7 +316,10 @@ def answers(
     report: dict[str, Any] = {"iteration_time": time, **terms}
     report |= figures(block, time, baseline, traffic, layout.data_parallel)
     report |= cut_ends(
-        ends(time, spread_of(model, setting.accelerator.id, start and start.weight)),
+        ends(
+            time,
+            spread_of(novelty(model, setting.accelerator.id, setting.software), start and start.weight),
+        ),
         time,
         least_computation_time(block),
     )

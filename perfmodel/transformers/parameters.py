@@ -135,16 +135,12 @@ class Fitted(NamedTuple):
     accelerator_spread: float
     """Standard deviation among accelerators of their runs' mean ln(measured / predicted), each accelerator
     left out of the fit."""
+    software_spread: float
+    """The same among software."""
     accelerators: frozenset[str]
     """Those whose runs were learned from."""
-
-    def spread(self, kind: str, accelerator: str) -> float:
-        """Return the spread of a class on an accelerator, which is more where no run of it was learned from.
-
-        Both deviations are added, not their squares: software is tuned for the accelerators that somebody
-        measured, so what they differ by is the least that another does.
-        """
-        return self.spreads[kind] + (accelerator not in self.accelerators) * self.accelerator_spread
+    software: frozenset[str]
+    """Stacks whose runs were learned from."""
 
 
 @cache
@@ -158,5 +154,7 @@ def fitted() -> Fitted:
         table["anchored_spreads"],
         table["anchor_weights"],
         table["accelerator_spread"],
+        table["software_spread"],
         frozenset(table["accelerators"]),
+        frozenset(table["software"]),
     )
