@@ -81,8 +81,8 @@ def refreshed(text: str) -> str:
 
 def _from_report(heading: str, match: re.Match[str]) -> str:
     """The first table below a heading of the report."""
-    below = REPORT.read_text("utf-8").split(f"## {heading}\n\n")[1]
-    return f"{match[1]}|{below.partition('|')[2].split('\n\n')[0]}\n{match[3]}"
+    table = REPORT.read_text("utf-8").split(f"## {heading}\n\n")[1].partition("|")[2]
+    return match[1] + "|" + table.split("\n\n")[0] + "\n" + match[3]
 
 
 def refreshed_page(text: str) -> str:

@@ -10,7 +10,7 @@ from perfmodel.accuracy.summary import counted, statistics, trusted
 from perfmodel.templating import percent
 
 COVERAGE_BARS = {80: 0.75, 95: 0.91}
-"""What intervals must cover at the least, by their confidence in per cent; the ledger has whether they hold."""
+"""What intervals must cover at the least, by their confidence in per cent; the ledger says if they hold."""
 ONE_PROCESS = "data-parallel-single-process"
 
 

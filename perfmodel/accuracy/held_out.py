@@ -1,15 +1,19 @@
 """Which measured rows are held out: in no fit and in no table of the report.
 
 A file of ``validation/measured/`` grows at its end alone.  ``validation/held_out.csv`` names the first row of
-each that came after the last fit: it and all below are held out, until its line there is deleted.
+each that came after the first ledger: it and all below are held out until ``learned`` says ``yes`` there, and
+a fit then refuses each that the ledger has no entry of.
 """
 
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
+from perfmodel.accuracy.ledger import ledger
+from perfmodel.errors import InputError
 from perfmodel.reading import read_table
 from perfmodel.resources import folder
 
@@ -18,7 +22,7 @@ from perfmodel.resources import folder
 def _first_held_out() -> dict[str, str]:
     """The id of the first row held out, by file of ``validation/measured/``."""
     with read_table(folder("validation") / "held_out.csv") as file:
-        return {row["file"]: row["first_row"] for row in csv.DictReader(file)}
+        return {row["file"]: row["first_row"] for row in csv.DictReader(file) if row["learned"] != "yes"}
 
 
 def learned_part(name: str) -> tuple[Path, str | None]:
@@ -30,3 +34,29 @@ def learned_bytes(name: str) -> bytes:
     """Return what a file of ``validation/measured/`` holds above its held-out rows, to be hashed."""
     path, before = learned_part(name)
     return read_table(path, before=before).getvalue().encode()
+
+
+def require_entries(name: str, learned: Iterable[str]) -> None:
+    """Refuse to learn from rows that were not predicted before.
+
+    Parameters
+    ----------
+    name : of a file of ``validation/measured/``
+    learned : ids of its rows that a fit learns from, in their order
+
+    Raises
+    ------
+    InputError : one of them came after the first ledger, and has no entry there
+    """
+    with read_table(folder("validation") / "held_out.csv") as file:
+        first = {row["file"]: row["first_row"] for row in csv.DictReader(file)}.get(name)
+    with read_table(folder("validation") / "measured" / name) as file:
+        ids = [next(iter(row.values())) for row in csv.DictReader(file)]
+    fresh = set(ids[ids.index(first) :]) if first in ids else set()
+    known = {each.id for each in ledger()}
+    missing = [each for each in learned if each in fresh and each not in known]
+    if missing:
+        raise InputError(
+            f"{name}: {len(missing)} new rows have no entry in the ledger, the first is {missing[0]}: before "
+            "anything learns from them, run perfmodel validate --data FILE --ledger validation/ledger.csv"
+        )

@@ -13,9 +13,11 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
+from pathlib import Path
 from statistics import fmean, median
 from typing import NamedTuple
 
+from perfmodel.errors import InputError
 from perfmodel.evidence import (
     ANCHORED,
     COLLECTIVES,
@@ -40,9 +42,10 @@ COVERED = 0.8
 """What intervals are to cover."""
 SHRINKAGE = 3.0
 """Sources that the scale of all classes counts for, beside those of one class (a choice)."""
-MISREAD, NO_TIME = "misread", "no measured time"
-"""Classes of entries that are no errors of the model: the row was read as another job; or its time was worked
-out from a batch that nobody stated."""
+MISREAD, NO_TIME, NOT_NEW = "misread", "no measured time", "source not new"
+"""Classes of entries that teach nothing here: the row was read as another job; its time was worked out from a
+batch that nobody stated; or its source has other rows, which the fit learned from."""
+APART = (MISREAD, NO_TIME, NOT_NEW)
 CLASSES: dict[str, tuple[str, Callable[[str], str]]] = {
     "transformers, from specs": (TRANSFORMERS, lambda name: name),
     "collectives, several nodes, from 1 MiB": (COLLECTIVES, lambda name: SEVERAL),
@@ -55,6 +58,16 @@ CLASSES: dict[str, tuple[str, Callable[[str], str]]] = {
 """Kind of an entry -> kind of its scale, and class by the entry's own.
 
 What is new of a collective's path is in the shape of its interval already, three times as wide."""
+COLUMNS = (
+    "kind",
+    "source",
+    "id",
+    "class",
+    "log_measured_over_predicted",
+    "log_half_width_80",
+    "version",
+    "scale",
+)
 WORDS = {"novel": NEW}
 """Classes by what the ledger calls them, where that is another word."""
 
@@ -74,25 +87,43 @@ class Entry(NamedTuple):
     """ln(measured / predicted)."""
     half_width: float
     """Of the stated 80 % interval, in log time."""
+    scale: float = 1.0
+    """Factor of the ledger in that: version 0.2.0 had none."""
+
+    def cells(self) -> tuple[str, ...]:
+        """Return its line in the file."""
+        words = {ours: theirs for theirs, ours in WORDS.items()}
+        name = words.get(self.job, self.job)
+        numbers = str(self.error), str(self.half_width)
+        return self.kind, self.source, self.id, name, *numbers, self.version, f"{self.scale:g}"
 
     @property
     def scaled_as(self) -> tuple[str, str] | None:
         """Kind and class of its scale; None of what has none."""
-        if self.kind not in CLASSES or self.job in (MISREAD, NO_TIME):
+        if self.kind not in CLASSES or self.job in APART:
             return None
         kind, class_of = CLASSES[self.kind]
         return kind, class_of(self.job)
 
     @property
     def ratio(self) -> float:
-        """Error over the half-width that was stated."""
-        return abs(self.error) / self.half_width
+        """Error over the half-width that was stated, its scale apart."""
+        return abs(self.error) * self.scale / self.half_width
 
 
-@cache
-def ledger() -> tuple[Entry, ...]:
-    """Return every entry, oldest first."""
-    with read_table(folder("validation") / NAME) as file:
+def read_ledger(path: Path) -> tuple[Entry, ...]:
+    """Return every entry of a ledger, oldest first; none where there is no file yet.
+
+    Raises
+    ------
+    InputError : the file cannot be read, or is no ledger
+    """
+    if not path.exists():
+        return ()
+    with read_table(path) as file:
+        reader = csv.DictReader(file)
+        if tuple(reader.fieldnames or ()) != COLUMNS:
+            raise InputError(f"{path}: expected a ledger, whose columns are {', '.join(COLUMNS)}")
         return tuple(
             Entry(
                 row["version"],
@@ -102,9 +133,16 @@ def ledger() -> tuple[Entry, ...]:
                 WORDS.get(row["class"], row["class"]),
                 float(row["log_measured_over_predicted"]),
                 float(row["log_half_width_80"]),
+                float(row["scale"]),
             )
-            for row in csv.DictReader(file)
+            for row in reader
         )
+
+
+@cache
+def ledger() -> tuple[Entry, ...]:
+    """Return every entry of the ledger that comes along."""
+    return read_ledger(folder("validation") / NAME)
 
 
 def by_source(entries: Iterable[Entry], value: Callable[[Entry], float]) -> dict[str, list[float]]:
@@ -186,13 +224,17 @@ def left_out(entries: Sequence[Entry]) -> list[Judged]:
             if each.source == source and each.scaled_as is not None:
                 kind, job = each.scaled_as
                 factor = by_others[kind][job][0]
-                result.append(Judged(each, factor * each.half_width, _constant(each.kind, source)))
+                result.append(
+                    Judged(each, factor * each.half_width / each.scale, _constant(each.kind, source))
+                )
     return result
 
 
 @cache
 def _constant(kind: str, source: str) -> float:
     others = [e for e in ledger() if e.kind == kind and e.source != source and e.scaled_as is not None]
+    if not others:
+        return math.nan
     return quantile(by_source(others, lambda each: abs(each.error)))
 
 
@@ -222,7 +264,12 @@ class Line(NamedTuple):
     half_width: float
     """Median, of today's."""
     scores: tuple[float, float, float]
-    """Winkler scores: stated, today's, and of one constant width."""
+    """Winkler scores: stated, today's, and of one constant width, which a single source has none of."""
+
+    @property
+    def score_words(self) -> str:
+        """The scores, as a cell."""
+        return ", ".join("-" if math.isnan(score) else f"{score:.2f}" for score in self.scores)
 
 
 def lines(entries: Sequence[Entry] | None = None) -> list[Line]:
@@ -253,7 +300,7 @@ def _line(name: str, judged: list[Judged]) -> Line:
         len({each.entry.source for each in judged}),
         len(judged),
         over_sources(lambda each: abs(math.expm1(-each.entry.error))),
-        over_sources(lambda each: float(each.entry.ratio <= 1)),
+        over_sources(lambda each: float(abs(each.entry.error) <= each.entry.half_width)),
         over_sources(inside),
         fmean(map(inside, judged)),
         median(each.half_width for each in judged),
@@ -272,7 +319,7 @@ def section() -> str:
         "ledger.md.j2",
         entries=len(entries),
         sources=len({each.source for each in entries}),
-        apart=sum(each.job in (MISREAD, NO_TIME) for each in entries),
+        apart=sum(each.job in APART for each in entries),
         lines=lines(),
         scales=scales(entries),
     )

@@ -31,7 +31,7 @@ from perfmodel.step.profiled import NORMAL_80, NORMAL_95
 from perfmodel.transformers.job import Job
 from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.step import step_of
-from perfmodel.transformers.uncertainty import novelty
+from perfmodel.transformers.uncertainty import Novelty, novelty
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -153,12 +153,17 @@ def _by_shipped_fit(able: list[TransformerRun], data: Data) -> Judged:
     return Judged(logs, [_spread(run, known.spreads) for run in able], [False] * len(able))
 
 
-def _spread(run: TransformerRun, spreads: Mapping[str, float]) -> float:
-    """That of a run predicted from specs, by the spreads of classes."""
+def novelty_of(run: TransformerRun) -> Novelty:
+    """Return what is new about a run that has a case."""
     assert run.case is not None
     # software that nobody described may be far from the nearest that somebody did
     software = UNKNOWN if run.nearest_stack else software_of_row(run.framework).stack
-    return novelty(run.case.model, run.accelerator, software).spread_by(spreads, run.kind)
+    return novelty(run.case.model, run.accelerator, software)
+
+
+def _spread(run: TransformerRun, spreads: Mapping[str, float]) -> float:
+    """That of a run predicted from specs, by the spreads of classes."""
+    return novelty_of(run).spread_by(spreads, run.kind)
 
 
 def _out_of_sample(able: list[TransformerRun], data: Data) -> Judged:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from perfmodel.accuracy.held_out import learned_bytes
+from perfmodel.accuracy.held_out import learned_bytes, require_entries
 from perfmodel.accuracy.runs import TRUSTED
 from perfmodel.accuracy.transformer_rows import TransformerRun, shipped_transformer_runs
 from perfmodel.accuracy.transformer_software import software_of_row
@@ -220,6 +220,7 @@ def refit() -> None:
     from perfmodel.accuracy.transformer_anchor import anchor_weights, anchored_logs, anchors_of, pairs_of
 
     learned = learned_from(shipped_transformer_runs())
+    require_entries("transformer_runs.csv", (run.run_id for run in learned))
     data = data_of(learned)
     scores = fit(data)
     logs, parameters = left_out(data, scores), named(scores)

@@ -62,6 +62,12 @@ GROUPS_OF = {
 @click.option("--out-of-sample", is_flag=True, help="Predict each source by a fit to all the others.")
 @jobs_option("Processes of --out-of-sample and --report, of training; the answer is the same.  [default: 1]")
 @click.option(
+    "--ledger",
+    metavar="FILE",
+    help="Append by how much the rows of --data are missed, before anything learns from them; of this "
+    "project's rows to validation/ledger.csv.",
+)
+@click.option(
     "--report",
     metavar="FILE",
     help="Write the whole report as Markdown; beside it, its rows: out_of_sample.csv.",
@@ -77,6 +83,7 @@ def command(
     specs: tuple[str, ...],
     out_of_sample: bool,
     jobs: int | None,
+    ledger: str | None,
     report: str | None,
     ablation: bool,
     plots: bool,
@@ -118,6 +125,13 @@ def command(
         raise InputError(f"--report holds every kind: leave --kind {kind} out")
     if mode == "anchored-machine" and report is not None:
         raise InputError("--report holds specs and anchored: leave --mode anchored-machine out")
+    if ledger is not None:
+        if data is None or out_of_sample or mode != "specs" or kind in ("mlperf", "claims"):
+            raise InputError(
+                "--ledger is of training, transformers or collectives, from specs and by the shipped fit: "
+                "give --data, and no --out-of-sample or --mode"
+            )
+        check_writable(Path(ledger))
     if jobs is not None and (kind != "training" or not (out_of_sample or report)):
         raise InputError("--jobs: of training with --out-of-sample or --report; the rest takes seconds")
     from perfmodel.api.validate import of_training, validate
@@ -132,6 +146,11 @@ def command(
     else:
         how: dict[str, Any] = {"out_of_sample": out_of_sample, "jobs": jobs or 1}
         answer = validate(kind, mode=mode, data=data, catalogue=catalogue, **how)
+        if ledger is not None:
+            from perfmodel.accuracy.ledger_rows import append
+
+            fresh, held = append(Path(ledger), answer.rows, catalogue)
+            click.echo(f"{ledger}: {fresh} rows appended, {held} were there", err=True)
     if exported(answer, form):
         return
     if kind == "collectives":

@@ -82,6 +82,12 @@ def _beyond(value: Any, ends: tuple[float, float]) -> Any:
     return ops.log(ops.maximum(1.0, ops.maximum(value / high, low / value)))
 
 
+def is_new_to(setting: Setting, constants: Calibration) -> bool:
+    """Return whether nobody measured the software of a setting, or the architecture of its accelerator."""
+    pool = f"architecture/traffic/{setting.accelerator.pool}"
+    return software_of(setting) not in constants.seen["software"] or not constants.efficiency.knows(pool)
+
+
 def strengths(
     setting: Setting, work: Computation, terms: dict[str, Any], link: Any, constants: Calibration
 ) -> dict[str, Any]:

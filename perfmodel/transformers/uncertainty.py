@@ -31,10 +31,15 @@ class Novelty(NamedTuple):
     """Its stack, where that is new."""
 
     @property
-    def scale(self) -> Scale:
-        """Of the class of the job in the ledger."""
+    def job(self) -> str:
+        """Class of the job in the ledger."""
         is_new = self.accelerator is not None or self.software is not None
-        return scale_of(TRANSFORMERS, EXPERTS if self.experts else NEW if is_new else KNOWN)
+        return EXPERTS if self.experts else NEW if is_new else KNOWN
+
+    @property
+    def scale(self) -> Scale:
+        """Of that class."""
+        return scale_of(TRANSFORMERS, self.job)
 
     @property
     def spread(self) -> float:
