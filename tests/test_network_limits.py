@@ -119,6 +119,17 @@ def test_connections_move_the_ceiling_in_every_model():
     assert "--connections 16" in predict(**TCP).defaults
 
 
+@pytest.mark.parametrize("workload", ["llama-3-8b", "bert-large"])
+def test_every_collective_opens_as_many_connections_by_default(workload):
+    job = TCP | {"workload": workload, "inter_link": "ethernet-100g-tcp"}
+    own, same = (predict(**job, strategy="fsdp", connections=n) for n in (None, 16))
+    assert own.iteration_time == same.iteration_time
+    assert "--connections 16" in own.defaults
+    assert "--connections 1" in predict(**TCP, strategy="async").defaults
+    found = sweep(**job, strategy=["all-reduce", "fsdp"], sharding="zero3").table()
+    assert list(found["iteration_time"])[1] == own.iteration_time
+
+
 def test_the_years_of_the_ceiling_are_those_of_the_measured_runs():
     years = set()
     for run in shipped_runs():

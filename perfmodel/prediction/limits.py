@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from perfmodel.calibration import Calibration
-from perfmodel.resolve import NCCL_CONNECTIONS, Setting
+from perfmodel.resolve import Setting, usual_connections
 from perfmodel.specs.link import Link
 from perfmodel.specs.workload import Workload
 from perfmodel.step.fabric import adapter_limits, busiest_ports, crosses_network, inside_limits, inside_link
@@ -94,7 +94,7 @@ def stated_limit(setting: Setting, limit: str, constants: Calibration) -> str:
     words = limit_words(setting, limit)
     if limit != "kernel":
         return words
-    usual = 1 if setting.strategy == "parameter-server" else NCCL_CONNECTIONS
+    usual = usual_connections(setting.strategy)
     rate = show(tcp_ceiling(constants, setting.connections, usual), "B/s")
     known = f"an adapter over {_counted(setting.connections, 'connection')}, as in runs of {TCP_YEARS}"
     return f"{words} ({rate} {known})"

@@ -17,7 +17,7 @@ from perfmodel.equations.link_rates import (
     staged_bandwidth,
 )
 from perfmodel.link_caveats import network_cap
-from perfmodel.resolve import NCCL_CONNECTIONS, Setting
+from perfmodel.resolve import Setting, usual_connections
 from perfmodel.specs.link import Link
 from perfmodel.specs.rings import filled_racks
 from perfmodel.step.ports import KERNEL_TCP, fraction, narrowest, port_limits, ring_bandwidth
@@ -159,7 +159,7 @@ def _adapter_limits(
     joined = setting.nodes_per_domain
     nics = setting.nics * joined
     slower = rack_factor(setting) if slowdown is None else slowdown
-    usual = 1 if served else NCCL_CONNECTIONS
+    usual = usual_connections(setting.strategy)
     limits: dict[str, Any] = {**port_limits(link, calibration, setting.connections, usual, slower)}
     share = calibration.server_fraction if served and link.passes_kernel else 1.0
     is_plain = share == slower == 1.0
