@@ -150,6 +150,32 @@ def test_rdma_is_proposed_on_the_ports_of_tcp():
     assert not any("hardly told apart" in note for note in found.notes)
 
 
+RACKS = {"oversubscription": 2.0, "rack_nodes": 2}
+
+
+@pytest.mark.parametrize("connections", [1, 16, 32, 64, 512])
+@pytest.mark.parametrize("rate", ["10g", "25g", "40g", "100g"])
+def test_the_kernels_tcp_never_carries_more_than_rdma_on_the_same_port(rate, connections):
+    tcp = {"inter_link": f"ethernet-{rate}-tcp", "connections": connections}
+    for more in ({}, {"connections": 1}):
+        rdma = {"inter_link": f"ethernet-{rate}-rdma"} | more
+        for job in (
+            {"node": "dgx-h100", "gpus": 16, "workload": "vgg16", "nics": 1},
+            {"node": "dgx-a100-80gb", "gpus": 24, "workload": "vgg16", "algorithm": "halving-doubling"}
+            | RACKS,
+            {"node": "dgx-h100", "gpus": 32, "workload": "bert-large", "strategy": "parameter-server"},
+            {"node": "8xmi325x", "gpus": 32, "workload": "vgg16"},
+            {"node": "dgx-h100", "gpus": 16, "workload": "gpt2", "nics": 1},
+        ):
+            assert predict(**job, **rdma).iteration_time <= predict(**job, **tcp).iteration_time
+        ring = {"ranks": 64, "size": "1GB", "node": "dgx-a100-80gb", "nics": 1}
+        for name in ("all-reduce", "all-gather", "all-to-all", "send-receive"):
+            times = [perfmodel.collective(name, **ring, **link).time for link in (rdma, tcp)]
+            assert times[0] <= times[1]
+        best = [perfmodel.collective(algorithm="best", **ring, **link).time for link in (rdma, tcp)]
+        assert best[0] <= best[1]
+
+
 def test_one_rate_of_a_link_is_told_from_another():
     """A collective on its own, buckets of BERT and the gradients of Llama beside computation."""
     ring = {"ranks": 64, "node": "dgx-a100-80gb", "nics": 1, "inter_link": "ethernet-25g-tcp"}

@@ -35,6 +35,7 @@ WAYS = ("switch", "mesh", "pcie", "xgmi", "other")
 SWITCH, MESH, PCIE = 0, 1, 2
 TRANSPORTS = ("infiniband", "slingshot", "efa", "one-sided", "gpudirect-tcp", "roce", "ethernet-tcp")
 """How a port's share is known; any other kind of link is taken for ``slingshot``."""
+KERNEL_TCP = TRANSPORTS.index("ethernet-tcp")
 BUILT_IN = ("infiniband", "roce", "rdma", "ethernet-tcp")
 """Kinds that NCCL itself speaks; others come by a plug-in."""
 PATHS = (15.75e9, 31.5e9, 63e9, 63e9)

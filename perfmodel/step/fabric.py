@@ -20,7 +20,7 @@ from perfmodel.link_caveats import network_cap
 from perfmodel.resolve import Setting, usual_connections
 from perfmodel.specs.link import Link
 from perfmodel.specs.rings import filled_racks
-from perfmodel.step.ports import KERNEL_TCP, fraction, narrowest, port_limits, ring_bandwidth
+from perfmodel.step.ports import KERNEL_TCP, fraction, narrowest, port_limits, ring_bandwidth, tcp_ceiling
 from perfmodel.step.server_shards import imbalance
 from perfmodel.step.uplinks import exchange_slowdown, own_port, rack_factor, racks_of
 
@@ -200,8 +200,11 @@ def _share_of_cap(setting: Setting, calibration: Calibration, whole: float, slow
     """
     link = setting.inter_link
     below = max(1.0, setting.nics * link.bandwidth.value / whole)
-    share = fraction(link, calibration, slowdown=slower * below)
-    return share if link.id == setting.node.inter_link else max(share, calibration.link_fraction[KERNEL_TCP])
+    ceiling = tcp_ceiling(calibration, setting.connections, usual_connections(setting.strategy))
+    share = fraction(link, calibration, ceiling, slower * below)
+    if link.id == setting.node.inter_link or link.passes_kernel:
+        return share
+    return max(share, calibration.link_fraction[KERNEL_TCP])
 
 
 def crosses_network(setting: Setting) -> bool:
