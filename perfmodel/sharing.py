@@ -95,6 +95,18 @@ def layout_note(workload: Workload) -> str:
     return f"with a layout, {workload.id} is answered by {model}"
 
 
+def network_notes(workload: Workload, model: str | None) -> list[str]:
+    """Say what a network is predicted without, and which model answers where its layout decides that.
+
+    Parameters
+    ----------
+    workload : the network
+    model : that answers
+    """
+    is_laid_out = model == "transformer" and not predicts_tokens(workload)
+    return [*workload.notes, *([layout_note(workload)] if is_laid_out else [])]
+
+
 def stack_of(scenario: Scenario, workload: Workload, accelerator: Accelerator) -> str | None:
     """Return the software that trains a job, as it is named, where the transformer model answers; else None.
 
