@@ -195,6 +195,12 @@ def largest_micro_batch(job: Job, capacity: float) -> Any:
     return ops.where(job.layout.pipeline_parallel > 1, ops.minimum(first, last), last)
 
 
+def unfit_layout(setting: Setting) -> str | None:
+    """Say that the layout of a setting does not fit into memory; None where it does."""
+    memory = memory_needed(job_of(case_of_setting(setting)), setting.accelerator.memory_capacity)
+    return None if memory.fits else _does_not_fit(memory)
+
+
 def _does_not_fit(memory: Memory) -> str:
     gib = 2**30
     usable = f"{ROOM * memory.capacity / gib:.1f} of {memory.capacity / gib:.1f} GiB can be used"
