@@ -10,11 +10,12 @@ from typing import Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.flow_control import FlowControl
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from perfmodel.service.logs import event
 from perfmodel.service.metrics import Metrics
 from perfmodel.service.observe import FLOW
+from perfmodel.service.problems import MEDIA_TYPE
 from perfmodel.service.refusal import AGAIN, CLOSE, Refusal
 from perfmodel.service.settings import Settings
 
@@ -28,11 +29,9 @@ WIRE = 8
 """Bytes on the wire for each byte of a body, at most: one in a chunk of its own takes six."""
 LEAST_TAKEN = 100_000
 """Bytes of an answer that its client takes in ``--body-seconds``, or is closed."""
-_FULL = (
-    b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n"
-    b"retry-after: %b\r\n\r\n" % AGAIN["retry-after"].encode()
-)
-_LONG_HEAD = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+_LONG_HEAD = Refusal(431, f"the head is longer than {MOST_HEAD:,} bytes", CLOSE)
+_FULL = Refusal(503, "all connections are taken; try again", {**AGAIN, **CLOSE})
+_NO_HTTP = Refusal(400, "this is no request of HTTP/1.1", CLOSE)
 
 
 class Heads:
@@ -46,7 +45,7 @@ class Heads:
         if scope["type"] == "http":
             size = len(scope.get("raw_path") or scope["path"]) + len(scope["query_string"])
             if size + sum(len(name) + len(value) for name, value in scope["headers"]) > MOST_HEAD:
-                await Refusal(431, f"the head is longer than {MOST_HEAD:,} bytes", CLOSE).answer(send)
+                await _LONG_HEAD.answer(send)
                 return
         await self.app(scope, receive, send)
 
@@ -103,7 +102,7 @@ class BoundedConnection(HttpToolsProtocol):
             if self.others.waiting:
                 next(iter(self.others.waiting))._cut("made room")
             else:
-                transport.write(_FULL)
+                transport.write(_written(_FULL))
                 self._close("no room")
                 return
         self._await_head()
@@ -136,7 +135,7 @@ class BoundedConnection(HttpToolsProtocol):
         most = MOST_HEAD + (WIRE * self.settings.body_bytes if in_body else 0)
         if self._received > most:
             if answered:
-                self.transport.write(_LONG_HEAD)
+                self.transport.write(_written(_LONG_HEAD))
             self._close("long head" if answered else "long body")
         elif answered and self._deadline is None:
             self._within(self.settings.head_seconds, "slow head")
@@ -145,6 +144,13 @@ class BoundedConnection(HttpToolsProtocol):
         """Begin a request, which learns from its scope how much of its answer has left."""
         super().on_message_begin()
         self.scope["state"][FLOW] = self.flow
+
+    def on_url(self, url: bytes) -> None:
+        """Take a part of an address; of one that is too long what is refused: its parser fails on 64 kB."""
+        super().on_url(url)
+        if len(self.url) > MOST_HEAD:
+            path = self.url if self.url.startswith(b"/") else b"/" + self.url
+            self.url = path[: MOST_HEAD + 2].replace(b"#", b"/")
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Keep a header; not one that follows the body, of which nobody has use or an end."""
@@ -156,6 +162,11 @@ class BoundedConnection(HttpToolsProtocol):
         self._received = 0
         super().on_response_complete()
         self._await_head()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what cannot be parsed."""
+        self.transport.write(_written(_NO_HTTP))
+        self.transport.close()
 
     def pause_writing(self) -> None:
         """Wait for the client as long as it goes on reading."""
@@ -223,6 +234,14 @@ class BoundedConnection(HttpToolsProtocol):
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
+
+
+def _written(refusal: Refusal) -> bytes:
+    """Return a refusal as the answer of a connection that has no request to pass on."""
+    body = refusal.body()
+    head = {"content-type": MEDIA_TYPE, "content-length": len(body), **(refusal.headers or {})}
+    lines = "".join(f"{name}: {value}\r\n" for name, value in head.items())
+    return STATUS_LINE[refusal.status_code] + f"{lines}\r\n".encode() + body
 
 
 def _queued(taken: Any) -> int:
