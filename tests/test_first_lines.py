@@ -47,7 +47,8 @@ def test_a_table_says_which_numbers_of_accelerators_do_not_fit():
     words = ("--workload", "llama-3-8b", "--node", "dgx-h100", "--sharding", "zero3", "--gpus", "1,2,64")
     head = text("scale", *words)[1]
     assert head.startswith("DOES NOT FIT")
-    assert head.endswith(" at 1, 2 GPUs")
+    assert head.endswith("per accelerator at 1 GPU, 104.3 at 2 GPUs")
+    assert "could not run it, as it does not fit" in " ".join(text("scale", *words))
 
 
 def test_a_report_says_first_that_a_job_does_not_fit(tmp_path):

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import tomllib
 
 import pytest
 
 import perfmodel
+from perfmodel.accuracy.collective_fit import learned_from
+from perfmodel.accuracy.collective_rows import shipped_measurements
 from perfmodel.accuracy.runs import shipped_runs
+from perfmodel.calibration import FITTED
 from perfmodel.planning.fleets.proposals import proposals
 from perfmodel.planning.fleets.written import joined, read_fleet
 from perfmodel.prediction import predict
+from perfmodel.prediction.collective_limit import TCP_YEARS as COLLECTIVE_TCP_YEARS
+from perfmodel.prediction.collective_limit import TEXTBOOK_TCP_YEARS
 from perfmodel.prediction.limits import TCP_YEARS
 from perfmodel.prediction.ratio import ratio_between
 from perfmodel.specs.store import Catalogue
@@ -119,6 +125,17 @@ def test_connections_move_the_ceiling_in_every_model():
     assert "--connections 16" in predict(**TCP).defaults
 
 
+@pytest.mark.parametrize("workload", ["llama-3-8b", "bert-large"])
+def test_every_collective_opens_as_many_connections_by_default(workload):
+    job = TCP | {"workload": workload, "inter_link": "ethernet-100g-tcp"}
+    own, same = (predict(**job, strategy="fsdp", connections=n) for n in (None, 16))
+    assert own.iteration_time == same.iteration_time
+    assert "--connections 16" in own.defaults
+    assert "--connections 1" in predict(**TCP, strategy="async").defaults
+    found = sweep(**job, strategy=["all-reduce", "fsdp"], sharding="zero3").table()
+    assert list(found["iteration_time"])[1] == own.iteration_time
+
+
 def test_the_years_of_the_ceiling_are_those_of_the_measured_runs():
     years = set()
     for run in shipped_runs():
@@ -126,6 +143,55 @@ def test_the_years_of_the_ceiling_are_those_of_the_measured_runs():
         if known and CATALOGUE.link(run.inter_link).passes_kernel:
             years.add(int(run.year))
     assert f"{min(years)} to {max(years)}" == TCP_YEARS
+
+
+def test_the_years_of_collectives_over_tcp_are_those_they_are_learned_from():
+    years = set()
+    for measured in learned_from(shipped_measurements()):
+        point = measured.point
+        if point.nodes > 1 and point.inter_link.passes_kernel:
+            years.add(point.year)
+    assert f"collectives of {min(years)}" == COLLECTIVE_TCP_YEARS
+    assert len(years) == 1
+    assumed = tomllib.loads(FITTED.with_suffix(".toml").read_text("utf-8"))
+    source = assumed["sources"][assumed["tcp_ceiling"]["source"]]
+    assert f"runs of {source['title'][-5:-1]}" == TEXTBOOK_TCP_YEARS
+
+
+def test_a_transformers_ceiling_has_its_years():
+    job = {"node": "gcp-a2-ultragpu-8g", "gpus": 64, "workload": "llama-3-8b", "sharding": "zero3"}
+    known = "the kernel's TCP (2.67 GB/s an adapter over 16 connections, as in collectives of 2024)"
+    for words in (predict(**job).network_limit, predict(**job).verdict):
+        assert f"{known}: RDMA on the same ports or more --connections would lift it" in words
+    few = predict(**job | {"node": "dgx-a100-80gb", "inter_link": "aws-25g", "nics": 1}, connections=1)
+    assert few.network_limit == "the provider's limit on one connection: more --connections would lift it"
+
+
+def test_a_collective_says_what_binds_and_what_would_lift_it(invoke):
+    ring = {"ranks": 64, "size": "1GB", "node": "dgx-a100-80gb", "nics": 1, "inter_link": "ethernet-100g-tcp"}
+    known = "the kernel's TCP (2.67 GB/s an adapter over 16 connections, as in collectives of 2024)"
+    lifted = "RDMA on the same ports or more --connections would lift it"
+    assert perfmodel.collective(**ring).network_limit == f"{known}: {lifted}"
+    textbook = perfmodel.collective(**ring, algorithm="best").network_limit
+    assert textbook == (
+        f"the kernel's TCP (3.12 GB/s an adapter over 16 connections, as in runs of 2020): {lifted}"
+    )
+    asked = [f"--{name.replace('_', '-')}={value}" for name, value in ring.items()]
+    said = " ".join(invoke("collective", *asked).output.split())
+    assert f"what binds is {known}: {lifted}" in said
+    table = json.loads(invoke("collective", *asked, "--json").output)
+    assert table["network_limit"] == f"{known}: {lifted}"
+    for more in (
+        {"inter_link": "ethernet-100g-rdma"},
+        {"inter_link": "ethernet-10g-tcp"},
+        {"size": "1KB"},
+        {"ranks": 8},
+    ):
+        assert perfmodel.collective(**ring | more).network_limit is None
+    few = perfmodel.collective(**ring | {"inter_link": "aws-25g"}, connections=1)
+    assert few.network_limit == "the provider's limit on one connection: more --connections would lift it"
+    capped = perfmodel.collective(ranks=8, size="1GB", node="aws-p3.2xlarge").network_limit
+    assert capped.startswith("the network limit of aws-p3.2xlarge (312 MB/s)")
 
 
 def test_rdma_is_proposed_on_the_ports_of_tcp():
@@ -137,6 +203,32 @@ def test_rdma_is_proposed_on_the_ports_of_tcp():
     assert not any("adapter" in item.what for item in rdma.purchase.items)
     assert any("if their adapters do RDMA" in note for note in rdma.notes)
     assert not any("hardly told apart" in note for note in found.notes)
+
+
+RACKS = {"oversubscription": 2.0, "rack_nodes": 2}
+
+
+@pytest.mark.parametrize("connections", [1, 16, 32, 64, 512])
+@pytest.mark.parametrize("rate", ["10g", "25g", "40g", "100g"])
+def test_the_kernels_tcp_never_carries_more_than_rdma_on_the_same_port(rate, connections):
+    tcp = {"inter_link": f"ethernet-{rate}-tcp", "connections": connections}
+    for more in ({}, {"connections": 1}):
+        rdma = {"inter_link": f"ethernet-{rate}-rdma"} | more
+        for job in (
+            {"node": "dgx-h100", "gpus": 16, "workload": "vgg16", "nics": 1},
+            {"node": "dgx-a100-80gb", "gpus": 24, "workload": "vgg16", "algorithm": "halving-doubling"}
+            | RACKS,
+            {"node": "dgx-h100", "gpus": 32, "workload": "bert-large", "strategy": "parameter-server"},
+            {"node": "8xmi325x", "gpus": 32, "workload": "vgg16"},
+            {"node": "dgx-h100", "gpus": 16, "workload": "gpt2", "nics": 1},
+        ):
+            assert predict(**job, **rdma).iteration_time <= predict(**job, **tcp).iteration_time
+        ring = {"ranks": 64, "size": "1GB", "node": "dgx-a100-80gb", "nics": 1}
+        for name in ("all-reduce", "all-gather", "all-to-all", "send-receive"):
+            times = [perfmodel.collective(name, **ring, **link).time for link in (rdma, tcp)]
+            assert times[0] <= times[1]
+        best = [perfmodel.collective(algorithm="best", **ring, **link).time for link in (rdma, tcp)]
+        assert best[0] <= best[1]
 
 
 def test_one_rate_of_a_link_is_told_from_another():

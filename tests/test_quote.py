@@ -46,7 +46,7 @@ def askable(runs):
             resolve(scenario, CATALOGUE)
         except (Refused, InputError):
             continue
-        if time is not None and not scenario.is_data_parallel_run:
+        if time is not None and scenario.answered_by is None:
             yield run, time, scenario
 
 

@@ -32,6 +32,7 @@ from perfmodel.economics import economics
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction
 from perfmodel.prediction.ratio import ratio_between
+from perfmodel.specs.scenario import laid_out
 from perfmodel.step.terms import sent
 from perfmodel.transformers.flops import NOMINAL_WORDS
 from perfmodel.transformers.memory import ROOM
@@ -83,7 +84,7 @@ def uploaded() -> tuple[str, str] | None:
 def predicted(picked: Mapping[str, Any], row: LayoutRow, network: str | None) -> Prediction:
     """Return the prediction of one layout."""
     asked = scenario(layout_search.as_options(picked, row, network))
-    return answering().predict(asked)
+    return answering().predict(laid_out(asked))
 
 
 def table(rows: list[tuple[LayoutRow, int]]) -> list[dict[str, Any]]:

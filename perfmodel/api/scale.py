@@ -197,7 +197,8 @@ def notes_of(predictions: Sequence[Prediction]) -> list[str]:
     if last is first:
         return _cut(predictions)
     ratio = ratio_between(last, first, _gpus(first))
-    return [f"{_gpus(last)}: {ratio.sentence}", *_cut(predictions)]
+    unfit = "" if first.memory.fits else f"; {_gpus(first)} could not run it, as it does not fit"
+    return [f"{_gpus(last)}: {ratio.sentence}{unfit}", *_cut(predictions)]
 
 
 def _cut(predictions: Sequence[Prediction]) -> list[str]:

@@ -217,13 +217,15 @@ def _print_table(results: Sequence[Collective]) -> None:
 
 
 def _print_notes(results: Sequence[Collective]) -> None:
-    """Say why intervals are wider than elsewhere, and what was taken where nothing was said."""
+    """Say what binds, why intervals are wider than elsewhere, and what was taken where nothing was said."""
     from rich.text import Text
 
     from perfmodel.cli.render import console
 
     reasons = [reason for row in results if row.interval for reason in row.interval.wider_because]
     lines = [f"interval wider because: {reason}" for reason in dict.fromkeys(reasons)]
+    limits = dict.fromkeys(row.network_limit for row in results if row.network_limit)
+    lines = [*(f"what binds is {limit}" for limit in limits), *lines]
     out = console()
     for line in (*lines, *(f"note: {note}" for note in results[0].warnings)):
         out.print(Text(line))

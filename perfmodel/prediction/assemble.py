@@ -279,6 +279,16 @@ def _memory(setting: Setting, constants: Calibration) -> Memory:
     )
 
 
+def unfit(setting: Setting, constants: Calibration) -> str | None:
+    """Return what ``predict`` says of a setting that does not fit into memory; None where it does."""
+    if setting.layout is not None:
+        from perfmodel.prediction.shared import unfit_layout
+
+        return unfit_layout(setting)
+    memory = _memory(setting, constants)
+    return None if memory.fits else _does_not_fit(memory)
+
+
 def _devices(setting: Setting, rows: dict[str, float]) -> list[DeviceMemory]:
     """The memory of the first accelerator and of the others, where they differ."""
     others = of_the_others(setting, rows)

@@ -120,9 +120,10 @@ def fabric_of(
     doubt_links(link if intra_link else None, outer if inter_link else None, unusual)
     taken |= {"intra-link": inside, "inter-link": between, "nics": of_node if groups > 1 else None}
     notes = [*on.notes, *unusual, *_notes(taken)]
-    if machine is not None and machine.network_bandwidth is not None and outer is not own:
-        limit = show(machine.network_bandwidth.value, "B/s")
-        notes.append(f"taken: {limit} of a machine, the network limit of {machine.id}")
+    capped_by = machine if outer is not own else None
+    if capped_by is not None and capped_by.network_bandwidth is not None:
+        limit = show(capped_by.network_bandwidth.value, "B/s")
+        notes.append(f"taken: {limit} of a machine, the network limit of {capped_by.id}")
     if groups < nodes and link.domain is not None:
         words = f"one {_place_of(nodes)}" if groups == 1 else f"{groups} NVLink domains"
         notes.append(f"taken: {nodes} nodes as {words}, as {link.id} joins {link.domain.value:g} ranks")
@@ -131,7 +132,7 @@ def fabric_of(
     if groups == 1 and inter_link is not None:
         notes.append(f"--inter-link {inter_link} is not crossed: all ranks lie in one {_place_of(nodes)}")
     host_link = catalogue.link(on.host_link.value) if on.host_link is not None else None
-    where = Point(ranks, groups, link, outer, adapters, on.accelerator, host_link)
+    where = Point(ranks, groups, link, outer, adapters, on.accelerator, host_link, capped_by=capped_by)
     if machine is not None and own is not None:
         where = where._replace(lone_bandwidth=lone_bandwidth(own, machine))
     if machine is not None and (sockets := _between_sockets(machine, where, catalogue)) is not None:

@@ -11,7 +11,8 @@ from perfmodel.calibration import Calibration
 from perfmodel.link_caveats import capped
 from perfmodel.prediction.absurd import checked
 from perfmodel.prediction.bound import least_iteration_time, physical
-from perfmodel.prediction.limits import limit_words, with_remedy
+from perfmodel.prediction.collective_limit import TCP_YEARS, connections_limit, flow_binds
+from perfmodel.prediction.limits import kernel_words, limit_words, with_remedy
 from perfmodel.prediction.result import NO_UPDATES, Interval, Memory, Prediction, Traffic
 from perfmodel.prediction.start_up import epoch_start, start_up, together
 from perfmodel.prediction.understood import understood
@@ -38,7 +39,7 @@ from perfmodel.transformers.step import Step, step_of
 from perfmodel.transformers.traffic import Row, moved, traffic_of
 from perfmodel.transformers.uncertainty import ends, novelty, spread_of, why_wider
 from perfmodel.transformers.words import short
-from perfmodel.units import plural, show
+from perfmodel.units import show
 
 IMPLAUSIBLE = 2.0
 """Measured over predicted time, or the reverse, that hardly any of the measured runs has."""
@@ -195,6 +196,12 @@ def largest_micro_batch(job: Job, capacity: float) -> Any:
     return ops.where(job.layout.pipeline_parallel > 1, ops.minimum(first, last), last)
 
 
+def unfit_layout(setting: Setting) -> str | None:
+    """Say that the layout of a setting does not fit into memory; None where it does."""
+    memory = memory_needed(job_of(case_of_setting(setting)), setting.accelerator.memory_capacity)
+    return None if memory.fits else _does_not_fit(memory)
+
+
 def _does_not_fit(memory: Memory) -> str:
     gib = 2**30
     usable = f"{ROOM * memory.capacity / gib:.1f} of {memory.capacity / gib:.1f} GiB can be used"
@@ -248,6 +255,8 @@ def _network_limit(setting: Setting, job: Job) -> str | None:
         return with_remedy(limit_words(setting, "machine"), "machine")
     alone = link.bandwidth.value * float(at.outer_wire_time) / float(at.wire_time)
     share = learned["between"]
+    if flow_binds(link, setting.connections):
+        return connections_limit(link, setting.connections, alone)
     if alone > share * link.bandwidth.value:
         return (
             f"computation beside it: a collective gets at most {share:.0%} of a port then, "
@@ -255,9 +264,7 @@ def _network_limit(setting: Setting, job: Job) -> str | None:
             "(perfmodel collective)"
         )
     if link.passes_kernel:
-        count = f"{setting.connections} {plural('connection', setting.connections)}"
-        known = f"{show(alone, 'B/s')} an adapter over {count}"
-        return with_remedy(f"{limit_words(setting, 'kernel')} ({known})", "kernel")
+        return with_remedy(kernel_words(alone, setting.connections, TCP_YEARS), "kernel")
     return None
 
 

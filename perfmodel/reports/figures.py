@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.economics import spans
@@ -13,7 +13,7 @@ from perfmodel.step.memory import listed
 from perfmodel.step.terms import ANY_TERM, sent
 from perfmodel.transformers.flops import NOMINAL_WORDS
 from perfmodel.transformers.words import short
-from perfmodel.units import dollars, duration, many, rate, show, shown_part, without_rounding
+from perfmodel.units import dollars, duration, many, plural, rate, show, shown_part, without_rounding
 
 if TYPE_CHECKING:
     from perfmodel.api.layouts import Layouts, RuledOut
@@ -27,6 +27,23 @@ MEMORY_ROWS = 3
 def overflow(prediction: Prediction) -> str | None:
     """Return that a job does not fit its memory; None where it fits."""
     return None if prediction.memory.fits else f"DOES NOT FIT: {_held(prediction)}"
+
+
+def overflows(predictions: Sequence[Prediction]) -> str | None:
+    """Return at which numbers of accelerators a job does not fit, and by how much; None where all fit."""
+    lacking = [each for each in predictions if not each.memory.fits]
+    if not lacking:
+        return None
+    first, *more = lacking
+    if len(lacking) == len(predictions) and len({each.memory.bytes for each in lacking}) == 1:
+        return overflow(first)
+    others = (f", {each.memory.bytes / 2**30:.1f} at {_gpus(each)}" for each in more)
+    return f"{overflow(first)} at {_gpus(first)}{''.join(others)}"
+
+
+def _gpus(prediction: Prediction) -> str:
+    count = prediction.scenario["world_size"]
+    return f"{count} {plural('GPU', count)}"
 
 
 def unfit(prediction: Prediction) -> str | None:

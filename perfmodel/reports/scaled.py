@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from perfmodel.api.scale import Scaling
-from perfmodel.reports.figures import overflow
+from perfmodel.reports.figures import overflows
 from perfmodel.reports.page import Listing, Page, Span, Spans
 from perfmodel.reports.sources import sources_behind
 from perfmodel.specs.conditions import Conditions
@@ -24,8 +24,7 @@ def page_of_scaling(scaling: Scaling, command: str | None, catalogue: Catalogue)
     """
     last, row = scaling.predictions[-1], scaling.rows[-1]
     asked = last.scenario
-    lacking = [each for each in scaling.predictions if not each.memory.fits]
-    counts = ", ".join(str(each.scenario["world_size"]) for each in lacking)
+    lacking = overflows(scaling.predictions)
     warnings = dict.fromkeys(line for each in scaling.predictions for line in each.warnings)
     return Page(
         question=f"How far does {asked['workload']} scale on {asked['accelerator']}, {asked['precision']}, "
@@ -33,7 +32,7 @@ def page_of_scaling(scaling: Scaling, command: str | None, catalogue: Catalogue)
         answer=[
             f"{row.scaling_efficiency:.1%} efficient at {row.world_size} {plural('GPU', row.world_size)}: "
             f"{rate(row.samples_per_second)} {last.sample}s/s, {row.speedup:.3g} times one accelerator's.",
-            *([f"{overflow(lacking[-1])}, at {counts} GPUs."] if lacking else []),
+            *([f"{lacking}."] if lacking else []),
             last.verdict,
         ],
         charts=[*_charts(scaling)],

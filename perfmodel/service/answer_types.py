@@ -110,8 +110,9 @@ class PlanAnswer(TypedDict):
     met: bool
     """Whether a plan of known price meets every limit."""
     chosen: Plan | None
-    """The cheapest that meets the deadline with a probability of 80 %, else the cheapest predicted to; where
-    only a budget is given, the fastest within it, likewise."""
+    """The cheapest that meets the deadline with a probability of 80 %; where none does, the most probable of
+    those that cost at most 10 % more than the cheapest predicted to.  Where only a budget is given, the
+    fastest within it, likewise."""
     cheapest: Plan | None
     """The cheapest that meets the deadline."""
     fastest: Plan | None
@@ -119,8 +120,8 @@ class PlanAnswer(TypedDict):
     surest: Plan | None
     """The cheapest that meets the deadline at the upper end of its 80 % interval too."""
     alternatives: list[dict[str, Any]]
-    """Other values of defaults that may decide, where no plan meets the limits: option, default, value, meets
-    (whether a plan then meets them all) and the plan."""
+    """Other values of defaults that may decide, where no plan likely meets the limits: option, default,
+    value, meets (whether a plan then meets them all) and the plan."""
     front: list[Plan]
     """Plans that no other beats in time and cost at once, the fastest first."""
     energy_front: list[Plan]

@@ -18,7 +18,7 @@ from perfmodel.prediction.start_up import epoch_starts, startup_time
 from perfmodel.resolve import Setting, accelerator_of, resolve
 from perfmodel.sharing import shared, stack_of
 from perfmodel.specs.layout import DEGREES, FULL, ZERO_3, Layout
-from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.scenario import LaidOut, Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.evaluate import MeasuredRun, outcome_of
 from perfmodel.step.input_wait import shared_input_time
@@ -252,7 +252,7 @@ def _any_setting(asked: dict[str, Any], catalogue: Catalogue) -> Setting:
     """Return a setting of the place, with a layout that is always possible: replicas, each of one sample."""
     plain: dict[str, Any] = dict.fromkeys(DEGREES, 1) | dict.fromkeys(PLAN)
     plain |= {"micro_batch_size": 1, "sharding": None, "recompute": None, "anchor": None}
-    return resolve(Scenario.model_construct(**{**asked, **plain}), catalogue)
+    return resolve(LaidOut.model_construct(**{**asked, **plain}), catalogue)
 
 
 def _block(
