@@ -63,9 +63,10 @@ def append(path: Path, rows: Iterable[Any], catalogue: Catalogue | None = None) 
 
 def _learned() -> dict[str, str]:
     """Ids of the rows that the shipped fits learned from, and their sources."""
-    runs = *shipped_runs(), *shipped_transformer_runs()
-    return {run.run_id: run.source for run in runs} | {
-        each.measurement_id: each.source for each in shipped_measurements()
+    return {
+        **{run.run_id: run.source for run in shipped_runs()},
+        **{run.run_id: run.source for run in shipped_transformer_runs()},
+        **{each.measurement_id: each.source for each in shipped_measurements()},
     }
 
 

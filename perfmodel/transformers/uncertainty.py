@@ -60,13 +60,12 @@ class Novelty(NamedTuple):
     def reasons(self) -> list[tuple[float, str]]:
         """Return by which factor each of it widens the interval, and in which words."""
         result = []
-        for name, words in (
-            ("experts", "few runs of mixtures of experts were measured"),
-            ("accelerator", f"no measured run of a transformer on {self.accelerator}"),
-            ("software", f"no measured run of {self.software}"),
+        for without, words in (
+            (self._replace(experts=False), "few runs of mixtures of experts were measured"),
+            (self._replace(accelerator=None), f"no measured run of a transformer on {self.accelerator}"),
+            (self._replace(software=None), f"no measured run of {self.software}"),
         ):
-            if getattr(self, name):
-                without = self._replace(**{name: None})
+            if without != self:
                 result.append((self.spread / without.spread, words))
         return sorted(result, reverse=True)
 
