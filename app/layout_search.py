@@ -30,6 +30,8 @@ QUESTION = (
     "accelerator",
     "inter-link",
     "nics",
+    "connections",
+    "network-cap",
     "sequence-length",
     "framework",
     "precision",
