@@ -32,7 +32,7 @@ from perfmodel.economics import economics
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction
 from perfmodel.prediction.ratio import ratio_between
-from perfmodel.specs.scenario import laid_out
+from perfmodel.specs.laid_out import laid_out
 from perfmodel.step.terms import sent
 from perfmodel.transformers.flops import NOMINAL_WORDS
 from perfmodel.transformers.memory import ROOM
