@@ -32,6 +32,8 @@ QUESTION = (
     "accelerator",
     "inter-link",
     "nics",
+    "connections",
+    "network-cap",
     "sequence-length",
     "framework",
     "precision",

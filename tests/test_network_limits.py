@@ -19,10 +19,14 @@ from perfmodel.prediction.collective_limit import TCP_YEARS as COLLECTIVE_TCP_YE
 from perfmodel.prediction.collective_limit import TEXTBOOK_TCP_YEARS
 from perfmodel.prediction.limits import TCP_YEARS
 from perfmodel.prediction.ratio import ratio_between
+from perfmodel.service.application import application
+from perfmodel.specs.layout import DEGREES
 from perfmodel.specs.store import Catalogue
 from perfmodel.sweeps import sweep
+from tests.asgi import Caller
 
 CATALOGUE = Catalogue.built_in()
+HOW = ("sharding", "recompute", "micro_batch_size")
 P3 = {"node": "aws-p3.2xlarge", "gpus": 5}
 BERT = {"workload": "bert-large", "node": "dgx-a100-80gb", "gpus": 64, "nics": 1}
 TCP = BERT | {"inter_link": "ethernet-25g-tcp"}
@@ -75,6 +79,42 @@ def test_layouts_and_collectives_keep_the_cap_too():
     slow, fast = (perfmodel.collective(**ends, inter_link=link) for link in ("aws-10g", "ib-hdr-200g"))
     assert fast.time > 0.8 * slow.time
     assert any("the network limit of aws-p3.2xlarge" in each for each in fast.warnings)
+
+
+def test_layouts_and_collectives_lift_the_cap_and_take_connections(invoke):
+    client = Caller(application())
+    where = {"gpus": 8, "node": "aws-g5.xlarge", "global_batch_size": 64}
+    kept, lifted = (perfmodel.layouts("gpt2", **where, network_cap=keeps).rows for keeps in (True, False))
+    assert lifted[0].iteration_time < 0.7 * kept[0].iteration_time
+    job = {
+        "workload": "gpt2",
+        **where,
+        "framework": "megatron-core",
+        "precision": "bf16",
+        "network_cap": False,
+    }
+    degrees = {name: lifted[0].layout[name] for name in (*DEGREES, *HOW)}
+    assert predict(**job, **degrees).iteration_time == pytest.approx(lifted[0].iteration_time, rel=1e-9)
+    asked = ["layouts", "--workload=gpt2", "--gpus=8", "--node=aws-g5.xlarge", "--global-batch-size=64"]
+    table = json.loads(invoke(*asked, "--no-network-cap", "--json").output)
+    assert table["layouts"][0]["iteration_time"] == lifted[0].iteration_time
+    answer = client.post("/v1/layouts", json={"workload": "gpt2", **where, "network_cap": False}).json()
+    assert answer["layouts"][0]["iteration_time"] == lifted[0].iteration_time
+    tcp = {"gpus": 64, "node": "gcp-a2-ultragpu-8g", "global_batch_size": 64}
+    few, many = (
+        {str(row.layout): row.iteration_time for row in perfmodel.layouts("gpt2", **tcp, connections=n).rows}
+        for n in (1, None)
+    )
+    assert max(few[layout] / many[layout] for layout in few) > 1.5
+
+    ring = {"ranks": 8, "size": "1GB", "node": "aws-p3.2xlarge"}
+    own, free = (perfmodel.collective(**ring, network_cap=keeps) for keeps in (True, False))
+    assert free.time < 0.5 * own.time
+    assert "without that limit (--no-network-cap)" in " ".join(free.warnings)
+    words = [f"--{name}={value}" for name, value in ring.items()]
+    table = json.loads(invoke("collective", *words, "--no-network-cap", "--json").output)
+    assert table["time"] == free.time
+    assert client.post("/v1/collective", json={**ring, "network_cap": False}).json()["time"] == free.time
 
 
 def test_compare_sweep_and_sensitivity_mention_the_cap():

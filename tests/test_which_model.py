@@ -17,7 +17,8 @@ from perfmodel.planning.fleets.written import joined, read_fleet
 from perfmodel.quote import Claim, Quote, check_quote
 from perfmodel.sensitivity.elasticity import sensitivity
 from perfmodel.service.application import application
-from perfmodel.specs.scenario import Scenario, laid_out
+from perfmodel.specs.laid_out import laid_out
+from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from tests.asgi import Caller
 

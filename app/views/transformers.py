@@ -20,7 +20,7 @@ from app import (
 )
 from app.answering import answering
 from app.layout import Asked, ask, downloads, fold, mistakes_shown, sentence, shell_command, ways_out
-from app.layout_search import FILTERS, LAYOUT, PRICES, RUN, known
+from app.layout_search import FILTERS, LAYOUT, PRICES, QUESTION, RUN, known
 from app.looks import labelled, show_warnings
 from app.memory_chart import GIB
 from app.options import scenario
@@ -32,7 +32,7 @@ from perfmodel.economics import economics
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction
 from perfmodel.prediction.ratio import ratio_between
-from perfmodel.specs.scenario import laid_out
+from perfmodel.specs.laid_out import laid_out
 from perfmodel.step.terms import sent
 from perfmodel.transformers.flops import NOMINAL_WORDS
 from perfmodel.transformers.memory import ROOM
@@ -55,7 +55,7 @@ PRESETS: dict[str, dict[str, str]] = {
     },
 }
 BODY = ("workload", "gpus", "global-batch-size", "tokens")
-SIDE = ("node", "accelerator", "inter-link", "nics", "sequence-length", "framework", "precision", "lora")
+SIDE = tuple(name for name in QUESTION if name not in BODY)
 SHOWN = 500
 # Rows of the list.
 NEAR = 3

@@ -6,14 +6,15 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from perfmodel.api.run_costs import Costs, with_costs
-from perfmodel.arguments import COUNT, TEXT, expect
+from perfmodel.arguments import COUNT, FLAG, TEXT, expect
 from perfmodel.candidates import TooManyCandidates
 from perfmodel.errors import InputError, unknown_name
+from perfmodel.link_caveats import doubt_adapters
 from perfmodel.prediction.bound import bounded, least_layout_time
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.layout import caveats, check_adapters
@@ -201,6 +202,8 @@ def layouts(
     accelerator: str | None = None,
     inter_link: str | None = None,
     nics: int | None = None,
+    connections: int | None = None,
+    network_cap: bool = True,
     sequence_length: int | None = None,
     framework: str = DEFAULT_STACK,
     precision: Precision = "bf16",
@@ -219,6 +222,8 @@ def layouts(
     node : machine, by default the accelerator's usual one
     accelerator : by default the machine's
     inter_link, nics : between machines, by default the machine's
+    connections : over TCP between two machines; by default NCCL's 16
+    network_cap : whether the network limit of a rented machine holds, over its own link or another
     sequence_length : tokens of a sample, by default the network's own
     framework : NAME or NAME@YEAR of ``specs.stack``: megatron-core, nemo, fsdp, torchtitan, ...
     precision : of products: bf16, fp16 or fp8
@@ -240,7 +245,9 @@ def layouts(
     expect(TEXT, workload=workload, framework=framework, precision=precision)
     expect(TEXT.or_none, node=node, accelerator=accelerator, inter_link=inter_link)
     expect(COUNT, gpus=gpus, global_batch_size=global_batch_size)
-    expect(COUNT.or_none, nics=nics, sequence_length=sequence_length, top=top, lora=lora)
+    expect(COUNT.or_none, nics=nics, connections=connections, sequence_length=sequence_length)
+    expect(COUNT.or_none, top=top, lora=lora)
+    expect(FLAG, network_cap=network_cap)
     if precision not in PRECISIONS:
         raise unknown_name("precision", precision, PRECISIONS)
     network = workload_named(workload, sequence_length)
@@ -255,14 +262,16 @@ def layouts(
         raise InputError(f"framework {framework}: expected a year after @, e.g. {name}@2024")
     facts = stack(name, int(year)) if year else stack(name)
     known = Catalogue.of(catalogue)
-    fabric = fabric_on(known, gpus, node=node, accelerator=accelerator, inter_link=inter_link, nics=nics)
+    where: dict[str, Any] = {"node": node, "accelerator": accelerator, "inter_link": inter_link}
+    where |= {"nics": nics, "connections": connections, "network_cap": network_cap}
+    fabric = fabric_on(known, gpus, **where)
     if precision == "fp8" and "fp8" not in fabric.accelerator.peak_flops:
         raise InputError(f"{fabric.accelerator.id} has no fp8 products")
 
     def on(world: int) -> SearchResult:
         return search(
             model,
-            fabric_on(known, world, node=node, accelerator=accelerator, inter_link=inter_link, nics=nics),
+            fabric_on(known, world, **where),
             facts,
             Options(precision=precision, adapter_rank=lora or 0),
             fitted().parameters,
@@ -292,10 +301,12 @@ def layouts(
     capacity = fabric.accelerator.memory_capacity
     ruled_out = None if result.ruled_out is None else _ruled_out(result.ruled_out)
     counts = fitting, result.candidates, result.rejected
-    asked = {"workload": workload, "gpus": gpus, "global_batch_size": global_batch_size, "node": node}
-    asked |= {"accelerator": accelerator, "inter_link": inter_link, "nics": nics}
+    asked = {"workload": workload, "gpus": gpus, "global_batch_size": global_batch_size, **where}
     asked |= {"sequence_length": length, "framework": framework, "precision": precision, "lora": lora}
-    said = tuple(network.notes), tuple(why_wider(novelty(model, fabric.accelerator.id, name)))
+    notes = list(network.notes)
+    if gpus > fabric.domain and not network_cap and node is not None:
+        doubt_adapters(known.node(node), fabric.inter_link, int(fabric.nics), network_cap, notes)
+    said = tuple(notes), tuple(why_wider(novelty(model, fabric.accelerator.id, name)))
     answer = Layouts(network.name, machine, rows, *counts, capacity, ruled_out, _grid(result), asked, *said)
     return answer if conditions is None else with_costs(answer, conditions, known)
 

@@ -10,8 +10,8 @@ from typing_extensions import TypedDict
 from perfmodel.economics import economics
 from perfmodel.prediction import predict
 from perfmodel.specs.conditions import Conditions, checked
+from perfmodel.specs.laid_out import LaidOut
 from perfmodel.specs.layout import DEGREES
-from perfmodel.specs.scenario import LaidOut
 from perfmodel.specs.store import Catalogue
 
 if TYPE_CHECKING:

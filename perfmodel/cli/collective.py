@@ -90,7 +90,8 @@ class _Sizes(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     help="Nodes.  [default: as the machine holds the ranks, else 1; with --inter-link up to 8 on each]",
 )
 @scenario_option("nics", help="Network adapters per node.  [default: those of the machine, else 1]")
-@scenario_option("connections")
+@scenario_option("connections", help="TCP connections between two nodes.  [default: NCCL's 16]")
+@scenario_option("network_cap")
 @scenario_option("rack_nodes")
 @scenario_option("oversubscription")
 @scenario_option("placement")
@@ -112,6 +113,7 @@ def command(
     nodes: int | None,
     nics: int | None,
     connections: int | None,
+    network_cap: bool | None,
     rack_nodes: int | None,
     oversubscription: float | None,
     placement: Placement | None,
@@ -142,6 +144,7 @@ def command(
         "nodes": nodes,
         "nics": nics,
         "connections": connections,
+        "network_cap": network_cap is not False,
         "rack_nodes": rack_nodes,
         "oversubscription": oversubscription,
         "placement": placement,

@@ -15,7 +15,7 @@ from perfmodel.explanations.recorder import recorded
 from perfmodel.explanations.sources import cited
 from perfmodel.formula import FORMULAS
 from perfmodel.prediction import predict
-from perfmodel.prediction.assemble import unfit
+from perfmodel.prediction.memory import unfit
 from perfmodel.sensitivity.elasticity import case_of
 from perfmodel.sharing import network_notes
 from perfmodel.specs.conditions import Conditions, checked

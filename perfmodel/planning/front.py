@@ -56,11 +56,11 @@ def spreads_within(table: Table, deadline: float | None, budget: float | None) -
     The larger, the more probable.  Not a number where no interval was learned.
     """
     time, high = (np.asarray(table[name], dtype=np.float64) for name in ("run_time", "run_time_high_80"))
-    amount, limit = (time, deadline) if deadline is not None else (table["cost"], budget)
+    cost = np.asarray(table["cost"], dtype=np.float64)
+    most_time, most_cost = (np.inf if limit is None else limit for limit in (deadline, budget))
     with np.errstate(invalid="ignore", divide="ignore"):
-        spreads: NDArray[np.float64] = np.log(limit / np.asarray(amount, dtype=np.float64)) / np.log(
-            high / time
-        )
+        room = np.log(most_cost / cost if deadline is None else most_time / time)
+        spreads: NDArray[np.float64] = room / np.log(high / time)
     return spreads
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from perfmodel.errors import InputError
 from perfmodel.resolve import resolve
 from perfmodel.sharing import sharing_option
+from perfmodel.specs.laid_out import laid_out
 from perfmodel.specs.layout import DEGREES, RECOMPUTE, SHARDING
-from perfmodel.specs.scenario import laid_out
 from perfmodel.transformers.evaluate import network_of
 from perfmodel.transformers.search_of_setting import search_of_setting
 from perfmodel.transformers.usual_batch import usual_batch

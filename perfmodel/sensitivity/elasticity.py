@@ -14,8 +14,9 @@ from perfmodel.resolve import Setting
 from perfmodel.sensitivity.case import Answer, Case, answer
 from perfmodel.sensitivity.inputs import Input, inputs_of
 from perfmodel.specs.conditions import Conditions
+from perfmodel.specs.laid_out import LaidOut
 from perfmodel.specs.layout import DEGREES
-from perfmodel.specs.scenario import AnyScenario, LaidOut, Scenario
+from perfmodel.specs.scenario import AnyScenario, Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.fabric import crosses_network
 

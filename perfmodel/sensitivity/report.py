@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 from perfmodel.calibration import Calibration
 from perfmodel.link_caveats import cap_note
-from perfmodel.prediction.assemble import unfit
+from perfmodel.prediction.memory import unfit
 from perfmodel.prices import price_words
 from perfmodel.sensitivity.arms import choices
 from perfmodel.sensitivity.crossovers import crossovers

@@ -202,8 +202,7 @@ class Scenario(Described):
     perfmodel.errors.InputError: unknown option 'world'; nearest: world_size
     """
 
-    answered_by: ClassVar[Literal["data-parallel", "transformer"] | None] = None
-    """The model that answers, of a kind of scenario for which network and layout do not decide."""
+    answered_by: ClassVar[Literal["data-parallel", "transformer"] | None] = None  # network and layout decide
     workload: Annotated[
         str, OptionInfo(label="Network", offers="workloads", axis="computation", basic=True)
     ] = "resnet50"
@@ -319,17 +318,6 @@ class Scenario(Described):
             return ".".join(keys.get(key, key) for key in place)
 
         return mistake(error, cls, known=OPTIONS, kind="option", written=written)
-
-
-class LaidOut(Scenario):
-    """One layout of several of a transformer: the transformer model answers, of replicas alone as well."""
-
-    answered_by: ClassVar[Literal["data-parallel", "transformer"] | None] = "transformer"
-
-
-def laid_out(scenario: Scenario) -> LaidOut:
-    """Return a scenario as one layout of several."""
-    return LaidOut.model_construct(**scenario.model_dump(exclude_unset=True))
 
 
 SHORT = {one.name: one.field for one in declared(Scenario).values() if one.info.name}

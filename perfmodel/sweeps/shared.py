@@ -17,8 +17,9 @@ from perfmodel.prediction.shared import largest_micro_batch
 from perfmodel.prediction.start_up import epoch_starts, startup_time
 from perfmodel.resolve import Setting, accelerator_of, resolve
 from perfmodel.sharing import shared, stack_of
+from perfmodel.specs.laid_out import LaidOut
 from perfmodel.specs.layout import DEGREES, FULL, ZERO_3, Layout
-from perfmodel.specs.scenario import LaidOut, Scenario
+from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.evaluate import MeasuredRun, outcome_of
 from perfmodel.step.input_wait import shared_input_time

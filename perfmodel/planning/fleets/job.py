@@ -15,7 +15,8 @@ from perfmodel.planning.layouts import fastest_layout
 from perfmodel.prediction import Prediction, predict
 from perfmodel.resolve import resolve
 from perfmodel.sharing import sharing_option, stack_of
-from perfmodel.specs.scenario import Scenario, laid_out
+from perfmodel.specs.laid_out import laid_out
+from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.workload import Workload
 from perfmodel.workloads import workload
