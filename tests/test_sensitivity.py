@@ -206,12 +206,12 @@ def test_cost_follows_the_price_and_the_rate():
 
 def test_a_price_says_where_it_comes_from():
     asked = ["--gpus", "16", "--node", "aws-p3.16xlarge"]
-    told = "24.48 USD/h for each node: p3.16xlarge on demand, us-east-1, 20"
+    told = "$24.48 an hour of one aws-p3.16xlarge: p3.16xlarge on demand, us-east-1, 20"
     for form in ([], ["--csv"], ["--markdown"], ["--json"]):
         text = " ".join(run(*asked, *form).stdout.split())
         assert told in text, form
         assert "source karpenter-aws" in text, form
-    assert "price 20 USD/h for each node, as given" in run("--gpus", "8", "--price", "20").stdout
+    assert "price $20 an hour of one " in run("--gpus", "8", "--price", "20").stdout
 
 
 def test_both_sides_of_a_kink():

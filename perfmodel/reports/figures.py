@@ -9,6 +9,7 @@ from perfmodel.economics import spans
 from perfmodel.epochs_to_target import outside_published
 from perfmodel.prediction.bound import clipped_words
 from perfmodel.prediction.result import Prediction
+from perfmodel.prices import Price, hour_words
 from perfmodel.step.memory import listed
 from perfmodel.step.terms import ANY_TERM, sent
 from perfmodel.transformers.flops import NOMINAL_WORDS
@@ -227,15 +228,16 @@ def _run(span: Mapping[str, Any]) -> str:
     return f"run of {span['samples']:.6g} samples"
 
 
-def run_words(length: str, run: Mapping[str, Any], time: float, ends: tuple[float, float] | None) -> str:
+def run_words(length: str, money: Mapping[str, Any], time: float, ends: tuple[float, float] | None) -> str:
     """Return how long a run takes and what it costs, as a sentence.
 
     Parameters
     ----------
     length : so many tokens, in words
-    run : of ``economics``
+    money : of ``economics``, with a run
     time, ends : of one step and of its 80 % interval [s], where that is known
     """
+    run = money["run"]
     low, high = (1.0, 1.0) if ends is None else (end / time for end in ends)
     words = f"{length} take {duration(run['time'])}"
     if ends:
@@ -244,7 +246,7 @@ def run_words(length: str, run: Mapping[str, Any], time: float, ends: tuple[floa
     if cost is None:
         return f"{words}; no price is known: give --price."
     spread = f" ({dollars(cost * low)} to {dollars(cost * high)})" if ends else ""
-    return f"{words} and cost {dollars(cost)}{spread}."
+    return f"{words} and cost {dollars(cost)}{spread}, at {hour_words(Price(**money['price']))}."
 
 
 def run_of_layouts(answer: Layouts) -> str | None:
@@ -253,7 +255,9 @@ def run_of_layouts(answer: Layouts) -> str | None:
         return None
     length = f"{many(run['tokens'])} tokens" if run["tokens"] else f"{many(run['samples'])} samples"
     best = answer.rows[0]
-    return run_words(length, run, best.iteration_time, (best.interval["low_80"], best.interval["high_80"]))
+    return run_words(
+        length, answer.economics, best.iteration_time, (best.interval["low_80"], best.interval["high_80"])
+    )
 
 
 def ruled_out_lines(layout: RuledOut | None) -> list[str]:
