@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel import ops
 from perfmodel.equations.transformer_anchor import anchor_weight
-from perfmodel.transformers.parameters import fitted
+from perfmodel.transformers.parameters import Fitted, fitted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -95,7 +95,7 @@ def _machine(setting: Setting) -> tuple[object, ...]:
     return *_chip(setting), setting.node.id, *links, *size, setting.software
 
 
-def anchored_spread(kind: str, accelerator: str, weight: Any) -> Any:
+def anchored_spread(kind: str, accelerator: str, weight: Any, fit: Fitted | None = None) -> Any:
     """Return the standard deviation of ln(measured / predicted) of an anchored prediction.
 
     From that of runs predicted from the nearest other one it grows, as the weight falls to nothing, to that
@@ -106,7 +106,8 @@ def anchored_spread(kind: str, accelerator: str, weight: Any) -> Any:
     kind : of the network, a key of the learned spreads
     accelerator : of the job
     weight : of the anchor
+    fit : what was learned; None: the shipped fit
     """
-    fit = fitted()
+    fit = fit or fitted()
     alone, near = fit.spread(kind, accelerator), min(fit.anchored_spreads[kind], fit.spreads[kind])
     return alone + ops.minimum(weight / fit.anchor_weights[SAME], 1.0) * (near - alone)
