@@ -9,14 +9,13 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from statistics import fmean, median
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.reading import read_table
 from perfmodel.resources import folder
-from perfmodel.tables import Record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -94,8 +93,8 @@ class Summary(NamedTuple):
     """What a leave-out test says of one kind of rows; None where it judges none."""
 
     kind: str
-    version: str
-    """``now``, or an earlier one on the same rows."""
+    by: str
+    """The version that predicts, ``now`` or an earlier one; of a learning curve how many runs are given."""
     categories: int
     """Left out, each in its turn; of years and sizes the sources whose rows are judged."""
     rows: int
@@ -126,7 +125,9 @@ def check_test(name: str) -> None:
         raise unknown_name("leave-out test", name, (*CATEGORIES, "year:2024", "size"))
     year = name.removeprefix("year:")
     if not (re.fullmatch(r"[0-9]{4}", year) and FIRST_YEAR <= int(year) <= LAST_YEAR):
-        raise InputError(f"leave out {name[:60]}: expected a year from {FIRST_YEAR} to {LAST_YEAR}, as year:2024")
+        raise InputError(
+            f"leave out {name[:60]}: expected a year from {FIRST_YEAR} to {LAST_YEAR}, as year:2024"
+        )
 
 
 def folds(evidence: Evidence, test: str) -> dict[str, Fold]:
@@ -154,19 +155,19 @@ def folds(evidence: Evidence, test: str) -> dict[str, Fold]:
 
 def leave_out(evidence: Evidence, test: str) -> list[Tested]:
     """Return the rows that a test judges, each by the fit that has not seen its category."""
-    by_source = test == "size" or test.startswith("year:")
-    categories, result = evidence.groups["source" if by_source else test] if test else [], []
+    categories = evidence.groups.get(test, evidence.groups["source"])
+    result = []
     for fold in folds(evidence, test).values():
-        places = np.flatnonzero(fold.judged)
-        for place, *numbers in zip(places.tolist(), *map(np.ndarray.tolist, evidence.judge(fold)), strict=True):
+        places = np.flatnonzero(fold.judged).tolist()
+        for place, *numbers in zip(places, *(each.tolist() for each in evidence.judge(fold)), strict=True):
             result.append(Tested(evidence.ids[place], str(categories[place]), *numbers))
     return result
 
 
-def summarise(kind: str, version: str, rows: Sequence[Tested]) -> Summary:
+def summarise(kind: str, by: str, rows: Sequence[Tested]) -> Summary:
     """Return what a test says of one kind of rows, by row and every category alike."""
     if not rows:
-        return Summary(kind, version, 0, 0, *[None] * 9)
+        return Summary(kind, by, 0, 0, *[None] * 9)
     categories: dict[str, list[Tested]] = defaultdict(list)
     for row in rows:
         categories[row.category].append(row)
@@ -188,7 +189,7 @@ def summarise(kind: str, version: str, rows: Sequence[Tested]) -> Summary:
 
     return Summary(
         kind,
-        version,
+        by,
         len(categories),
         len(rows),
         mean(held_80),
@@ -204,7 +205,7 @@ def summarise(kind: str, version: str, rows: Sequence[Tested]) -> Summary:
 
 
 def beside_before(kind: str, rows: Sequence[Tested]) -> list[Summary]:
-    """Return what a test says of rows, and what version ``BEFORE`` said of the same rows where it is known."""
+    """Return what a test says of rows, and what version ``BEFORE`` said of those, where that is known."""
     known = _before().get(kind, {})
     before = [row._replace(**known[row.id]) for row in rows if row.id in known]
     result = [summarise(kind, "now", rows)]
@@ -220,11 +221,6 @@ def _before() -> dict[str, dict[str, dict[str, float]]]:
             kind, id = row.pop("kind"), row.pop("id")
             result[kind][id] = {name: float(value) for name, value in row.items()}
     return result
-
-
-def to_records(test: str, summaries: Sequence[Summary]) -> list[Record]:
-    """Return summaries as people script against them."""
-    return [{"leave_out": test, **each._asdict()} for each in summaries]
 
 
 @cache

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfmodel.accuracy.collective_fit import data_of, fit, judged, learned_from, log_times, spreads
 from perfmodel.accuracy.collective_fit import Judged as LeftOut
+from perfmodel.accuracy.collective_fit import data_of, fit, judged, learned_from, log_times, spreads
 from perfmodel.accuracy.collective_rows import Measurement, shipped_measurements
 from perfmodel.accuracy.leave_out import Evidence, Fold, Judged, publishers
 from perfmodel.prediction.collective_spread import spread_of, transport_of
@@ -25,6 +25,7 @@ class CollectiveFolds:
 
     def __init__(self, measured: Sequence[Measurement]) -> None:
         """Take measurements that have a point."""
+        self.measured = measured
         self._points = [each.point for each in measured if each.point is not None]
         self._data = data_of(measured)
         self._left_out = judged(self._data)
@@ -42,8 +43,9 @@ class CollectiveFolds:
         return Judged(out.logs - log_times(fit(seen), out), NORMAL_80 * width, NORMAL_95 * width)
 
 
-def evidence_of(measured: Sequence[Measurement]) -> Evidence:
-    """Return measurements that have a point as evidence; they have no network."""
+def evidence_of(fits: CollectiveFolds) -> Evidence:
+    """Return what is fitted to as evidence; collectives have no network."""
+    measured = fits.measured
     points = [each.point for each in measured if each.point is not None]
     chips = [point.accelerator for point in points]
     groups = {
@@ -59,11 +61,11 @@ def evidence_of(measured: Sequence[Measurement]) -> Evidence:
         {name: np.array(of) for name, of in groups.items()},
         np.array([point.year for point in points]),
         np.array([float(point.group_size) for point in points]),
-        CollectiveFolds(measured).judge,
+        fits.judge,
     )
 
 
 @cache
-def shipped_collectives() -> Evidence:
-    """Return the shipped collectives that are learned from; made once."""
-    return evidence_of(learned_from(shipped_measurements()))
+def shipped_collectives() -> CollectiveFolds:
+    """Return fits to the shipped collectives that are learned from; made once."""
+    return CollectiveFolds(learned_from(shipped_measurements()))

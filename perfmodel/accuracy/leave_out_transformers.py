@@ -55,7 +55,7 @@ FAMILIES = {
     "t5x": "jax",
     "levanter": "jax",
 }
-"""Stack of ``specs/stack`` -> its family, the libraries that do most of its work; of others it is their own."""
+"""Stack of ``specs/stack`` -> its family, by the libraries that do most of its work; others are their own."""
 
 
 class TransformerFolds:
@@ -117,8 +117,9 @@ def fabric_of(run: TransformerRun) -> str:
     return fabric.inter_link.kind if run.case.nodes > 1 else f"inside {fabric.link.kind}"
 
 
-def evidence_of(runs: Sequence[TransformerRun]) -> Evidence:
-    """Return runs that have a case as evidence; each test fits them anew."""
+def evidence_of(fits: TransformerFolds) -> Evidence:
+    """Return what is fitted to as evidence."""
+    runs = fits.runs
     cases = [run.case for run in runs if run.case is not None]
     stacks = [software_of_row(run.framework).stack for run in runs]
     groups = {
@@ -135,11 +136,11 @@ def evidence_of(runs: Sequence[TransformerRun]) -> Evidence:
         {name: np.array(of) for name, of in groups.items()},
         np.array([run.year for run in runs]),
         np.array([float(case.layout.world_size) for case in cases]),
-        TransformerFolds(runs).judge,
+        fits.judge,
     )
 
 
 @cache
-def shipped_transformers() -> Evidence:
-    """Return the shipped runs that are learned from; made once."""
-    return evidence_of(learned_from(shipped_transformer_runs()))
+def shipped_transformers() -> TransformerFolds:
+    """Return fits to the shipped runs that are learned from; made once."""
+    return TransformerFolds(learned_from(shipped_transformer_runs()))

@@ -68,9 +68,7 @@ def groups_of(runs: Sequence[TransformerRun]) -> dict[str, list[Group]]:
     return result
 
 
-def anchors_of(
-    runs: Sequence[TransformerRun], given: NDArray[np.bool_] | None = None
-) -> list[Anchor | None]:
+def anchors_of(runs: Sequence[TransformerRun], given: NDArray[np.bool_] | None = None) -> list[Anchor | None]:
     """Return for each run the most alike other of its source and network; None for one that stands alone.
 
     What the model misses is missed by its terms, so that a run tells most of another whose step is made of

@@ -172,7 +172,7 @@ MOVED = 0.3
 def fit_near(near: Tangent, data: Data, drawn_to: Array = PRIORS) -> Array:
     """Return the standard scores of a fit to some runs, from the model linearised at a fit to more of them.
 
-    It is linearised anew where the fit leaves it by more than ``MOVED``, so that what is left out may be much.
+    It is linearised anew where the fit leaves it by more than ``MOVED``, so that much may be left out.
 
     Parameters
     ----------
