@@ -66,7 +66,7 @@ class Evidence(NamedTuple):
     judge: Callable[[Fold], Judged]
 
 
-class Tested(NamedTuple):
+class JudgedRow(NamedTuple):
     """A row that a leave-out test has judged."""
 
     id: str
@@ -83,7 +83,7 @@ class Tested(NamedTuple):
 
         Half-width 0.25, missed by 0.5: 0.5 wide, and ten times the 0.25 beyond its end.
 
-        >>> Tested("", "", 0.5, 0.25, 0.4).score
+        >>> JudgedRow("", "", 0.5, 0.25, 0.4).score
         3.0
         """
         return 2 * self.half_80 + WINKLER_80 * max(0.0, abs(self.error) - self.half_80)
@@ -153,38 +153,38 @@ def folds(evidence: Evidence, test: str) -> dict[str, Fold]:
     }
 
 
-def leave_out(evidence: Evidence, test: str) -> list[Tested]:
+def leave_out(evidence: Evidence, test: str) -> list[JudgedRow]:
     """Return the rows that a test judges, each by the fit that has not seen its category."""
     categories = evidence.groups.get(test, evidence.groups["source"])
     result = []
     for fold in folds(evidence, test).values():
         places = np.flatnonzero(fold.judged).tolist()
         for place, *numbers in zip(places, *(each.tolist() for each in evidence.judge(fold)), strict=True):
-            result.append(Tested(evidence.ids[place], str(categories[place]), *numbers))
+            result.append(JudgedRow(evidence.ids[place], str(categories[place]), *numbers))
     return result
 
 
-def summarise(kind: str, by: str, rows: Sequence[Tested]) -> Summary:
+def summarise(kind: str, by: str, rows: Sequence[JudgedRow]) -> Summary:
     """Return what a test says of one kind of rows, by row and every category alike."""
     if not rows:
         return Summary(kind, by, 0, 0, *[None] * 9)
-    categories: dict[str, list[Tested]] = defaultdict(list)
+    categories: dict[str, list[JudgedRow]] = defaultdict(list)
     for row in rows:
         categories[row.category].append(row)
 
-    def mean(value: Callable[[Tested], float]) -> float:
+    def mean(value: Callable[[JudgedRow], float]) -> float:
         return fmean(map(value, rows))
 
-    def over_categories(value: Callable[[Tested], float]) -> float:
+    def over_categories(value: Callable[[JudgedRow], float]) -> float:
         return fmean(fmean(map(value, each)) for each in categories.values())
 
-    def held_80(row: Tested) -> bool:
+    def held_80(row: JudgedRow) -> bool:
         return abs(row.error) <= row.half_80
 
-    def held_95(row: Tested) -> bool:
+    def held_95(row: JudgedRow) -> bool:
         return abs(row.error) <= row.half_95
 
-    def off(row: Tested) -> float:
+    def off(row: JudgedRow) -> float:
         return abs(math.expm1(-row.error))
 
     return Summary(
@@ -204,10 +204,10 @@ def summarise(kind: str, by: str, rows: Sequence[Tested]) -> Summary:
     )
 
 
-def beside_before(kind: str, rows: Sequence[Tested]) -> list[Summary]:
+def beside_before(kind: str, rows: Sequence[JudgedRow]) -> list[Summary]:
     """Return what a test says of rows, and what version ``BEFORE`` said of those, where that is known."""
     known = _before().get(kind, {})
-    before = [row._replace(**known[row.id]) for row in rows if row.id in known]
+    before = [JudgedRow(row.id, row.category, **known[row.id]) for row in rows if row.id in known]
     result = [summarise(kind, "now", rows)]
     return [*result, summarise(kind, BEFORE, before)] if before else result
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from perfmodel.accuracy.leave_out import Fold, Tested, summarise
+from perfmodel.accuracy.leave_out import Fold, JudgedRow, summarise
 from perfmodel.accuracy.leave_out_file import LEARNING_CURVE
 from perfmodel.accuracy.leave_out_transformers import KIND as TRANSFORMERS
 from perfmodel.accuracy.leave_out_transformers import TransformerFolds, shipped_transformers, spread_of
@@ -69,7 +69,7 @@ def learning_curve(jobs: int = 1) -> LeaveOut:
     jobs : processes that fit runs of data-parallel training
     """
     answers = {TRANSFORMERS: _transformers(shipped_transformers()), DATA_PARALLEL: _training(shipped(jobs))}
-    rows: dict[tuple[str, int], list[Tested]] = defaultdict(list)
+    rows: dict[tuple[str, int], list[JudgedRow]] = defaultdict(list)
     for kind, of in answers.items():
         for count, judged in of:
             rows[kind, count] += judged
@@ -79,7 +79,7 @@ def learning_curve(jobs: int = 1) -> LeaveOut:
     )
 
 
-def _transformers(fits: TransformerFolds) -> Iterator[tuple[int, list[Tested]]]:
+def _transformers(fits: TransformerFolds) -> Iterator[tuple[int, list[JudgedRow]]]:
     """Yield what is said of the judged runs of each draw, by how many are given."""
     sources = fits.data.sources
     logs, known = np.empty(len(sources)), {}
@@ -93,7 +93,10 @@ def _transformers(fits: TransformerFolds) -> Iterator[tuple[int, list[Tested]]]:
             yield count, _anchored(fits, draw, count, misses, known[draw.source])
 
 
-def _anchored(fits: TransformerFolds, draw: Draw, count: int, misses: Array, known: Fitted) -> list[Tested]:
+def _anchored(
+    fits: TransformerFolds, draw: Draw, count: int, misses: Array, known: Fitted
+) -> list[JudgedRow]:
+    """Return what is said of the judged runs of a draw, each from the nearest of the first that are given."""
     given = np.isin(np.arange(len(misses)), draw.given[:count])
     of_source = np.sort(np.concatenate([draw.given, draw.judged]))
     anchors = anchors_of([fits.runs[place] for place in of_source], given[of_source])
@@ -104,7 +107,7 @@ def _anchored(fits: TransformerFolds, draw: Draw, count: int, misses: Array, kno
             share = weight(anchor.kind, anchor.apart, known.anchor_weights)
             error = error - share * misses[of_source[anchor.row]]
             width = anchored_spread(run.kind, run.accelerator, share, known)
-        result.append(Tested(run.run_id, run.source, float(error), NORMAL_80 * width, NORMAL_95 * width))
+        result.append(JudgedRow(run.run_id, run.source, float(error), NORMAL_80 * width, NORMAL_95 * width))
     judged = np.isin(of_source, draw.judged).tolist()
     return [row for row, is_judged in zip(result, judged, strict=True) if is_judged]
 
@@ -128,7 +131,7 @@ def _anchoring(fits: TransformerFolds) -> dict[str, Fitted]:
     return result
 
 
-def _training(learned: OutOfSample) -> Iterator[tuple[int, list[Tested]]]:
+def _training(learned: OutOfSample) -> Iterator[tuple[int, list[JudgedRow]]]:
     """Yield what is said of the judged runs of each draw, by how many update a fit to the other sources."""
     rows = learned.measured
     for draw in draws(np.array([row.run.source for row in rows])):
@@ -144,4 +147,4 @@ def _training(learned: OutOfSample) -> Iterator[tuple[int, list[Tested]]]:
             if count:
                 known = beside(constants, update(own[:count], constants, components, freedom, "").own)
             answers = zip(judged, *(each.tolist() for each in judged_by(judged, known)), strict=True)
-            yield count, [Tested(row.run.run_id, draw.source, *numbers) for row, *numbers in answers]
+            yield count, [JudgedRow(row.run.run_id, draw.source, *numbers) for row, *numbers in answers]

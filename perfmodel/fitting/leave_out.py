@@ -13,8 +13,8 @@ from perfmodel.accuracy.leave_out import (
     Evidence,
     Fold,
     Judged,
+    JudgedRow,
     Summary,
-    Tested,
     beside_before,
     check_test,
     leave_out,
@@ -94,7 +94,7 @@ class LeaveOut(NamedTuple):
     """What one test says of every kind of rows."""
 
     test: str
-    rows: dict[str, list[Tested]]
+    rows: dict[str, list[JudgedRow]]
     """By kind."""
     summaries: list[Summary]
     """Of each kind, next to an earlier version on the same rows."""
