@@ -31,6 +31,7 @@ from perfmodel.accuracy.leave_out import (
 from perfmodel.accuracy.runs import shipped_runs
 from perfmodel.accuracy.transformer_fit import fit, learned_from, left_out, tangent
 from perfmodel.accuracy.transformer_rows import shipped_transformer_runs
+from perfmodel.fitting import learning_curve
 from perfmodel.fitting import leave_out as fitting
 from perfmodel.fitting.learning_curve import DRAWS, GIVEN, _transformers, draws
 from perfmodel.fitting.out_of_sample import OutOfSample
@@ -284,6 +285,18 @@ def test_transformers_with_runs_given_move_and_narrow(transformers):
     assert len({tuple(row.id for row in of) for of in rows.values()}) == 1
     assert all(b.half_80 <= a.half_80 * 1.0001 for a, b in zip(rows[0], rows[6], strict=True))
     assert any(a.error != b.error for a, b in zip(rows[0], rows[6], strict=True))
+
+
+def test_training_with_runs_given_is_updated(training, monkeypatch):
+    monkeypatch.setattr(learning_curve, "DRAWS", 1)
+    sources = {row.run.source for row in training.measured}
+    rows: dict[int, list[JudgedRow]] = {count: [] for count in GIVEN}
+    for count, judged in learning_curve._training(training):
+        rows[count] += judged
+    assert {row.category for row in rows[0]} == sources
+    assert all(math.isfinite(number) for of in rows.values() for row in of for number in row[2:])
+    errors = [np.mean([abs(row.error) for row in rows[count]]) for count in (0, 6)]
+    assert errors[1] < errors[0]
 
 
 @pytest.fixture

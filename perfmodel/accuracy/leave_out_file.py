@@ -25,8 +25,8 @@ TITLES = {
     "network": "Each family of networks left out",
     "accelerator": "Each generation of accelerators left out",
     "software": "Each family of software left out",
-    "fabric": "Each kind of link left out: between nodes, or inside the one",
-    "size": "Jobs of more than twice the accelerators of any that was fitted to, the smaller half",
+    "fabric": "Each kind of link left out, between nodes or inside one",
+    "size": "Jobs of more than twice the accelerators of those fitted to",
     LEARNING_CURVE: "Runs of the same source given, drawn at random; the others judged",
 }
 

@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from perfmodel.cli.export import Form
     from perfmodel.fitting.leave_out import LeaveOut
 
+LEGEND = """of: categories left out in turn, or the sources judged where one fit judges
+all; none where fewer than three sources are left to fit to.  80, 95: percent
+of rows inside that interval, then its mean over categories.  error: mean and
+median of rows in percent.  width: median half-width of 80 % intervals in log
+time.  score: of 80 % intervals in log time (Winkler), mean over categories."""
+
 
 def leave_out(tests: tuple[str, ...], curve: bool, write: str | None, jobs: int, form: Form | None) -> None:
     """Run leave-out tests; print what each says, and write it.
@@ -54,6 +60,7 @@ def leave_out(tests: tuple[str, ...], curve: bool, write: str | None, jobs: int,
     else:
         for answer in answers:
             _show(answer)
+        click.echo(LEGEND)
     if write is not None:
         write_lines(Path(write), lines)
         click.echo(f"wrote {write}", err=True)
@@ -67,13 +74,6 @@ def _show(answer: LeaveOut) -> None:
 
     out = console()
     out.print(Text(title(answer.test)), style="bold")
-    out.print(
-        Text("of: categories left out in turn, else sources judged; 80, 95: percent inside the interval,")
-    )
-    out.print(
-        Text("by row and mean over these; error: mean and median of rows, percent; width: median half-")
-    )
-    out.print(Text("width of 80 % in log time; score: Winkler's of log time, mean over categories"))
     heads = ("by", "of", "rows", "80", "mean", "95", "mean", "error", "med", "width", "score")
     shown = table("", *heads, left=2)
     shown.padding = (0, 1, 0, 0)

@@ -35,6 +35,8 @@ GIVEN = (0, 1, 3, 6)
 DRAWS = 3
 """Of the runs that are given, of each source."""
 SEED = 20261126
+LEAST_COMPONENT = 0.01
+"""Of an error, over the deviation of its interval: without one source another may show nothing of a kind."""
 
 
 class Draw(NamedTuple):
@@ -137,6 +139,7 @@ def _training(learned: OutOfSample) -> Iterator[tuple[int, list[JudgedRow]]]:
     for draw in draws(np.array([row.run.source for row in rows])):
         constants, components = learned.calibration(draw.source), learned.components(draw.source)
         freedom = components.pop("freedom")
+        components = {name: max(value, LEAST_COMPONENT) for name, value in components.items()}
         judged = [rows[place] for place in draw.judged]
         own = [
             OwnRun(f"run {place}", rows[place].run.run_id, rows[place].setting, rows[place].time)
