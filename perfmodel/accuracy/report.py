@@ -12,6 +12,7 @@ from typing import Any
 from perfmodel.accuracy import (
     achievable,
     framework_spread,
+    leave_out_file,
     ledger,
     mlperf_section,
     overlap_order,
@@ -56,6 +57,7 @@ def report(specs: Sequence[Row], anchored: Sequence[Row], more: str = "") -> str
         what_limits.section(specs, anchored),
         framework_spread.section(specs),
         transformer_section.section(),
+        leave_out_file.section(),
         ratio_section.section(),
         more,
         mlperf_section.section(),

@@ -29,7 +29,7 @@ from perfmodel.accuracy.transformer_rows import (
 from perfmodel.accuracy.transformer_software import software_of_row
 from perfmodel.step.profiled import NORMAL_80, NORMAL_95
 from perfmodel.transformers.job import Job
-from perfmodel.transformers.parameters import fitted
+from perfmodel.transformers.parameters import Fitted, fitted
 from perfmodel.transformers.step import step_of
 from perfmodel.transformers.uncertainty import Novelty, novelty
 
@@ -153,12 +153,12 @@ def _by_shipped_fit(able: list[TransformerRun], data: Data) -> Judged:
     return Judged(logs, [_spread(run, known.spreads) for run in able], [False] * len(able))
 
 
-def novelty_of(run: TransformerRun) -> Novelty:
-    """Return what is new about a run that has a case."""
+def novelty_of(run: TransformerRun, fit: Fitted | None = None) -> Novelty:
+    """Return what is new about a run that has a case, to the shipped fit or another."""
     assert run.case is not None
     # software that nobody described may be far from the nearest that somebody did
     software = UNKNOWN if run.nearest_stack else software_of_row(run.framework).stack
-    return novelty(run.case.model, run.accelerator, software)
+    return novelty(run.case.model, run.accelerator, software, fit)
 
 
 def _spread(run: TransformerRun, spreads: Mapping[str, float]) -> float:

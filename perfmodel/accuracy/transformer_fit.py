@@ -166,6 +166,30 @@ def left_out(
     return result
 
 
+MOVED = 0.3
+"""Standard scores by which a fit may move from where the model was linearised."""
+
+
+def fit_near(near: Tangent, data: Data, drawn_to: Array = PRIORS) -> Array:
+    """Return the standard scores of a fit to some runs, from the model linearised at a fit to more of them.
+
+    It is linearised anew where the fit leaves it by more than ``MOVED``, so that much may be left out.
+
+    Parameters
+    ----------
+    near : of these runs
+    data : runs to learn from
+    drawn_to : as of ``fit``
+    """
+    weight = weights(data)
+    for _ in range(ROUNDS):
+        scores = solved(near, data, weight, drawn_to)
+        if np.abs(scores - near.at).max() <= MOVED:
+            break
+        near = tangent(scores, data.jobs)
+    return scores
+
+
 def spreads(data: Data, logs: Array, without: str | None = None) -> dict[str, float]:
     """Return the standard deviation of ln(measured / predicted) by class, every source alike.
 

@@ -9,14 +9,12 @@ import click
 
 from perfmodel.cli.export import export_options, exported, take_form
 from perfmodel.cli.jobs import jobs_option
+from perfmodel.cli.leave_out import leave_out
 from perfmodel.cli.options import catalogue_from, specs_option
+from perfmodel.cli.validate_render import percent, show_claims, show_mlperf, show_refused
 from perfmodel.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from rich.console import Console
-
     from perfmodel.accuracy import Row
     from perfmodel.api.validate import Kind, Validation
     from perfmodel.specs.store import Catalogue
@@ -72,6 +70,23 @@ GROUPS_OF = {
     metavar="FILE",
     help="Write the whole report as Markdown; beside it, its rows: out_of_sample.csv.",
 )
+@click.option(
+    "--leave-out",
+    "tests",
+    metavar="WHAT",
+    multiple=True,
+    help="Predict rows of every kind by fits that saw none of their source, publisher, network, accelerator "
+    "(generation), software or fabric; year:2024: by what was published before; size: by smaller jobs.  May "
+    "be repeated.",
+)
+@click.option(
+    "--learning-curve",
+    is_flag=True,
+    help="Predict runs with 0, 1, 3 and 6 runs of their source given, drawn at random.",
+)
+@click.option(
+    "--write", metavar="FILE", help="CSV of leave-out tests and learning curve to put the answer in."
+)
 @click.option("--ablation", is_flag=True, help="In the report: what each ingredient takes off; some minutes.")
 @click.option("--plots", is_flag=True, help="Beside the report: figures (needs matplotlib).")
 @export_options
@@ -85,6 +100,9 @@ def command(
     jobs: int | None,
     ledger: str | None,
     report: str | None,
+    tests: tuple[str, ...],
+    learning_curve: bool,
+    write: str | None,
     ablation: bool,
     plots: bool,
     **options: Any,
@@ -100,6 +118,7 @@ def command(
       perfmodel validate --mode anchored --by accelerator
       perfmodel validate --kind mlperf --mode anchored
       perfmodel validate --kind claims
+      perfmodel validate --leave-out software
 
     --json has every row and the summary, --csv and --markdown the rows.  With --out-of-sample or --report,
     the runs of --data are judged by a fit to them and those that come along, each without its own source.
@@ -107,6 +126,15 @@ def command(
     from perfmodel.writing import check_writable
 
     form = take_form(options)
+    if tests or learning_curve:
+        others = {"data": data, "kind": kind != "training", "mode": mode != "specs", "by": by, "specs": specs}
+        others |= {"out-of-sample": out_of_sample, "report": report, "ablation": ablation, "plots": plots}
+        if wrong := [name for name, is_given in others.items() if is_given]:
+            raise InputError(f"--{wrong[0]}: leave-out tests take the shipped rows of every kind; drop it")
+        leave_out(tests, learning_curve, write, jobs or 1, form)
+        return
+    if write is not None:
+        raise InputError("--write belongs to leave-out tests: add --leave-out or --learning-curve")
     if by and kind == "claims":
         raise InputError("--by: claims are not grouped")
     able = GROUPS_OF.get(kind, GROUPS)
@@ -158,9 +186,9 @@ def command(
     elif kind == "transformers":
         _show_transformers(answer, by or ("class", "source"), out_of_sample)
     elif kind == "mlperf":
-        _show_mlperf(answer)
+        show_mlperf(answer)
     elif kind == "claims":
-        _show_claims(answer)
+        show_claims(answer)
     else:
         _show(answer, by or ("source",), out_of_sample)
 
@@ -242,46 +270,25 @@ def _show(answer: Validation[Any], by: tuple[str, ...], out_of_sample: bool) -> 
         rows.padding = (0, 1, 0, 0)  # the longest strategy's name fits
         for key, group in shown.items():
             cells = _cells(group)
-            of_sources = [_percent(group["mean_over_sources"])] if whole else []
-            shares = [*cells[2:4], *cells[5:], _percent(group["coverage_80"])]
+            of_sources = [percent(group["mean_over_sources"])] if whole else []
+            shares = [*cells[2:4], *cells[5:], percent(group["coverage_80"])]
             rows.add_row(key, *cells[:2], *of_sources, *shares)
         out.print(rows)
-    _show_refused(answer.reasons, out)
+    show_refused(answer.reasons, out)
     if result["trust_d"]:
         out.print(Text(f"{result['trust_d']} runs of trust D are left out of every statistic"))
-
-
-def _show_refused(reasons: Iterable[str | None], out: Console) -> None:
-    from textwrap import fill
-
-    from rich.text import Text
-
-    from perfmodel.accuracy.summary import refusals
-
-    refused = refusals(reasons)
-    if refused:
-        out.print(Text("not predicted:"))
-    for count, reason in refused:
-        out.print(Text(fill(reason, out.width, initial_indent=f"{count:>6}  ", subsequent_indent=" " * 8)))
 
 
 def _cells(group: dict[str, Any]) -> list[str]:
     return [
         str(group["n"]),
-        _percent(group["mean_absolute_error"]),
-        _percent(group["median_absolute_error"]),
-        _percent(group["bias"], "+"),
-        _percent(group["within_10"]),
-        _percent(group["within_20"]),
-        _percent(group["baseline"]["median_absolute_error"]),
+        percent(group["mean_absolute_error"]),
+        percent(group["median_absolute_error"]),
+        percent(group["bias"], "+"),
+        percent(group["within_10"]),
+        percent(group["within_20"]),
+        percent(group["baseline"]["median_absolute_error"]),
     ]
-
-
-def _percent(share: float | None, sign: str = "") -> str:
-    """To a tenth below 100 %, so that a line of the table fits."""
-    if share is None:
-        return "-"
-    return f"{share:{sign}.{1 if abs(share) < 0.9995 else 0}%}"
 
 
 def _show_collectives(answer: Validation[Any], by: tuple[str, ...], out_of_sample: bool) -> None:
@@ -309,25 +316,25 @@ def _show_collectives(answer: Validation[Any], by: tuple[str, ...], out_of_sampl
         every = groups["all"]
         shown.add_row("all rows", *_cells_with_coverage(every))
         means = (every["mean_over_sources"], every["mean_of_medians"])
-        held = _percent(every["coverage_80_over_sources"])
-        shown.add_row(f"mean of {every['sources']} sources", "", *map(_percent, means), "", "", held, "")
-        shown.add_row("median of sources", "", "", _percent(every["median_over_sources"]), *[""] * 4)
+        held = percent(every["coverage_80_over_sources"])
+        shown.add_row(f"mean of {every['sources']} sources", "", *map(percent, means), "", "", held, "")
+        shown.add_row("median of sources", "", "", percent(every["median_over_sources"]), *[""] * 4)
         out.print(shown)
     if (untrusted := result["untrusted"])["n"]:
-        median = _percent(untrusted["median_absolute_error"])
+        median = percent(untrusted["median_absolute_error"])
         out.print(Text(f"rows of trust C, in no number above: {untrusted['n']}, median error {median}"))
-    _show_refused(answer.reasons, out)
+    show_refused(answer.reasons, out)
 
 
 def _cells_with_coverage(group: dict[str, Any]) -> list[str]:
     return [
         str(group["n"]),
-        _percent(group["mean_absolute_error"]),
-        _percent(group["median_absolute_error"]),
-        _percent(group["bias"], "+"),
-        _percent(group["within_20"]),
-        _percent(group["coverage_80"]),
-        _percent(group["baseline"]["median_absolute_error"]),
+        percent(group["mean_absolute_error"]),
+        percent(group["median_absolute_error"]),
+        percent(group["bias"], "+"),
+        percent(group["within_20"]),
+        percent(group["coverage_80"]),
+        percent(group["baseline"]["median_absolute_error"]),
     ]
 
 
@@ -351,7 +358,7 @@ def _show_transformers(answer: Validation[Any], by: tuple[str, ...], out_of_samp
         shown.padding = (0, 1, 0, 0)
         if not name:
             every = result["all"]
-            means = _percent(every["mean_over_sources"]), _percent(every["coverage_80_over_sources"])
+            means = percent(every["mean_over_sources"]), percent(every["coverage_80_over_sources"])
             shown.add_row(f"mean of {every['sources']} sources", "", means[0], "", "", "", means[1], "")
         for key, group in groups.items():
             shown.add_row(key, *_cells_with_coverage(group))
@@ -359,13 +366,13 @@ def _show_transformers(answer: Validation[Any], by: tuple[str, ...], out_of_samp
     if answer.mode == "specs":
         for name, each in result["regret"].items():
             if each["groups"]:
-                lost, worst, chance = map(_percent, (each["mean"], each["worst"], each["random"]))
+                lost, worst, chance = map(percent, (each["mean"], each["worst"], each["random"]))
                 text = f"the layout predicted best costs {lost} (worst {worst}, a random one {chance})"
                 out.print(Text(f"{name}: {text}, {each['groups']} groups"))
     if (other := result.get("as_stated")) is not None:
         every = other["all"]
         names = ("mean_over_sources", "mean_absolute_error", "median_absolute_error")
-        sources, rows, median = (_percent(every[name]) for name in names)
+        sources, rows, median = (percent(every[name]) for name in names)
         out.print(Text("vtrain-single is read as selective recomputation, though its rows say full;"))
         out.print(Text(f"as stated: mean of sources {sources}, mean of rows {rows}, median of rows {median}"))
     for stack, names in result["read_as_nearest"].items():
@@ -373,47 +380,4 @@ def _show_transformers(answer: Validation[Any], by: tuple[str, ...], out_of_samp
         out.print(Text(f"not described, read as its nearest, {stack}, with wider intervals: {called}"))
     if by_rate := result["without_batch"]:
         out.print(Text(f"{by_rate} rows state neither batch nor step time: compared by rate, usual batch"))
-    _show_refused(answer.reasons, out)
-
-
-def _show_mlperf(answer: Validation[Any]) -> None:
-    from rich.text import Text
-
-    from perfmodel.cli.render import console, table
-
-    out = console()
-    rows = len(answer.reasons) + sum(not row.reason for row in answer.rows)
-    how = "from specs alone" if answer.mode == "specs" else "anchored on machines of the other rounds"
-    out.print(
-        Text(f"{rows} submissions to MLPerf Training, {len(answer.reasons)} not predicted, {how}"),
-        style="bold",
-    )
-    out.print(Text("error = predicted / measured - 1 of time to train; epochs from the other rounds"))
-    shown = table("", "n", "mean", "median", "bias", "<10%", "<20%")
-    for of in ({"all": answer.errors}, *answer.groups.values()):
-        shown.add_section()
-        for name, group in of.items():
-            cells = (group.mean_absolute_error, group.median_absolute_error)
-            shares = map(_percent, (group.within_10, group.within_20))
-            shown.add_row(name, str(group.n), *map(_percent, cells), _percent(group.bias, "+"), *shares)
-    if answer.errors.n:
-        out.print(shown)
-    _show_refused(answer.reasons, out)
-
-
-def _show_claims(answer: Validation[Any]) -> None:
-    from rich.text import Text
-
-    from perfmodel.cli.render import console, table
-
-    out = console()
-    out.print(Text(f"{len(answer.rows)} published claims, from specs alone", style="bold"))
-    out.print(Text("error = predicted / published - 1 of the time; + is too slow; none is fitted"))
-    shown = table("claim", "published", "predicted", "80 % interval", "error")
-    shown.padding = (0, 1, 0, 0)
-    for row in answer.rows:
-        shown.add_row(*row.cells())
-    out.print(shown)
-    mean = _percent(answer.errors.mean_absolute_error)
-    held = _percent(answer.coverage_80)
-    out.print(Text(f"mean error of {answer.errors.n}: {mean}; inside the 80 % interval: {held}"))
+    show_refused(answer.reasons, out)

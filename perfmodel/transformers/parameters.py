@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -115,11 +115,18 @@ def named(scores: Array) -> dict[str, float]:
     return dict(zip(PARAMETERS, (table[:, 0] * np.exp(scores * table[:, 1])).tolist(), strict=True))
 
 
-def neutral_scores() -> Array:
-    """Return the standard scores of the neutral means, 0 where a prior has none, shape (parameters,)."""
-    return np.array(
-        [np.log((prior.neutral or prior.mean) / prior.mean) / prior.spread for prior in PARAMETERS.values()]
-    )
+def neutral_scores(seen: Collection[str] = ()) -> Array:
+    """Return the standard scores of the neutral means, 0 where a prior has none, shape (parameters,).
+
+    Parameters
+    ----------
+    seen : sources that may shape a prior: one that was shaped on them is not made neutral
+    """
+
+    def mean(prior: Prior) -> float:
+        return prior.mean if prior.neutral is None or prior.shaped_on in seen else prior.neutral
+
+    return np.array([np.log(mean(prior) / prior.mean) / prior.spread for prior in PARAMETERS.values()])
 
 
 class Fitted(NamedTuple):

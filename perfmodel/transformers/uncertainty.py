@@ -11,7 +11,7 @@ from perfmodel.specs.architecture import Architecture
 from perfmodel.step.profiled import NORMAL_80, NORMAL_95
 from perfmodel.transformers.anchor import SAME
 from perfmodel.transformers.architecture import Dimensions
-from perfmodel.transformers.parameters import fitted
+from perfmodel.transformers.parameters import Fitted, fitted
 
 DENSE, MIXED = "dense, stated layout", "experts"
 """Keys of the learned spreads."""
@@ -46,13 +46,13 @@ class Novelty(NamedTuple):
         """Standard deviation of ln(measured / predicted) from specs."""
         return self.spread_by(fitted().spreads, MIXED if self.experts else DENSE)
 
-    def spread_by(self, spreads: Mapping[str, float], kind: str) -> float:
-        """Return the same by the spread of a class of development rows.
+    def spread_by(self, spreads: Mapping[str, float], kind: str, fit: Fitted | None = None) -> float:
+        """Return the same by the spread of a class of development rows, and by another fit than the shipped.
 
         Deviations are added, not their squares: software is tuned for the accelerators that somebody
         measured, so what they differ by is the least that another does.
         """
-        fit = fitted()
+        fit = fit or fitted()
         on_new = (self.accelerator is not None) * fit.accelerator_spread
         by_new = (self.software is not None) * fit.software_spread
         return (spreads[kind] + on_new + by_new) * self.scale.factor
@@ -70,15 +70,18 @@ class Novelty(NamedTuple):
         return sorted(result, reverse=True)
 
 
-def novelty(model: Architecture | Dimensions, accelerator: str, software: str) -> Novelty:
+def novelty(
+    model: Architecture | Dimensions, accelerator: str, software: str, fit: Fitted | None = None
+) -> Novelty:
     """Return what is new about a job.
 
     Parameters
     ----------
     model, accelerator : what is trained, and the id of what it is trained on
     software : its stack, with or without a year: ``nemo@2025``
+    fit : what was learned; None: the shipped fit
     """
-    fit, name = fitted(), software.partition("@")[0]
+    fit, name = fit or fitted(), software.partition("@")[0]
     return Novelty(
         bool(model.experts),
         None if accelerator in fit.accelerators else accelerator,
@@ -86,7 +89,9 @@ def novelty(model: Architecture | Dimensions, accelerator: str, software: str) -
     )
 
 
-def spread_of(new: Novelty, anchor_weight: Any = None) -> Any:
+def spread_of(
+    new: Novelty, anchor_weight: Any = None, kind: str | None = None, fit: Fitted | None = None
+) -> Any:
     """Return the standard deviation of ln(measured / predicted) on rows that are new to the model.
 
     From that of runs predicted from the nearest other one it grows, as the weight of an anchor falls to
@@ -96,12 +101,14 @@ def spread_of(new: Novelty, anchor_weight: Any = None) -> Any:
     ----------
     new : what is new about the job
     anchor_weight : of the measured run that the prediction starts from, number or array; None without one
+    kind, fit : class of the spreads, and what was learned; by default the job's, and the shipped fit
     """
+    fit, kind = fit or fitted(), kind or (MIXED if new.experts else DENSE)
+    alone = new.spread_by(fit.spreads, kind, fit)
     if anchor_weight is None:
-        return new.spread
-    fit, kind = fitted(), MIXED if new.experts else DENSE
+        return alone
     near = min(fit.anchored_spreads[kind], fit.spreads[kind])
-    return new.spread + ops.minimum(anchor_weight / fit.anchor_weights[SAME], 1.0) * (near - new.spread)
+    return alone + ops.minimum(anchor_weight / fit.anchor_weights[SAME], 1.0) * (near - alone)
 
 
 def why_wider(new: Novelty, anchor_weight: Any = None) -> list[str]:
