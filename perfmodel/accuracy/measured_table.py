@@ -49,7 +49,10 @@ def measured_lines(path: Path, columns: Sequence[str], before: str | None = None
             missing = [name for name in columns if name not in header]
             if missing:
                 more = ", ..." if missing[4:] else ""
-                raise InputError(f"{path}: line 1: no column {', '.join(missing[:4])}{more}")
+                raise InputError(
+                    f"{path}: line 1: no column {', '.join(missing[:4])}{more}; "
+                    f"validation/README.md describes them"
+                )
             if twice := [name for name in columns if header.count(name) > 1]:
                 raise InputError(f"{path}: line 1: column {twice[0]} is there twice")
             for cells in reader:

@@ -135,9 +135,10 @@ def transformer_run_of(
     row = Cells(line.cells, line.where)
     case, reason, time = None, None, math.nan
     try:
-        case, time = _case(row, catalogue, reading)
+        case = case_of_row(row, catalogue, reading)
+        time = _measured_time(row, case, catalogue)
     except Refused as error:
-        reason = str(error)
+        case, reason = None, str(error)
     stated = all(row.text(name) for name in ("tensor_parallel", "pipeline_parallel", "micro_batch_size"))
     return TransformerRun(
         row.text("run_id") or f"line {line.number}",
@@ -159,8 +160,12 @@ def transformer_run_of(
     )
 
 
-def _case(row: Cells, catalogue: Catalogue, reading: Reading) -> tuple[Case, float]:
-    """Return what a row is predicted from, and what was measured [s].
+def case_of_row(
+    row: Cells,
+    catalogue: Catalogue,
+    reading: Reading = Reading(),  # noqa: B008
+) -> Case:
+    """Return what a row is predicted from; nothing that was measured is looked at.
 
     Raises
     ------
@@ -191,8 +196,15 @@ def _case(row: Cells, catalogue: Catalogue, reading: Reading) -> tuple[Case, flo
     if reading.selective and row.text("source") in SELECTIVE_SOURCES:
         word = "selective"
     filled = rules.stated_recomputation(layout, word) if word else rules.recomputation(case, facts)
-    time = measured_time(row, architecture, parameters, layout, length, world, catalogue)
-    return case._replace(layout=filled), time
+    return case._replace(layout=filled)
+
+
+def _measured_time(row: Cells, case: Case, catalogue: Catalogue) -> float:
+    """The measured time of a step [s]."""
+    architecture, layout = architecture_of(row), case.layout
+    parameters = row.number("n_params") or float(architecture.parameters)
+    world = row.whole("world_size") or 1
+    return measured_time(row, architecture, parameters, layout, case.sequence_length, world, catalogue)
 
 
 def _options(row: Cells, precision: str, year: int, facts: Stack) -> Options:

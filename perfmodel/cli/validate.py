@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
-from perfmodel.cli.export import export_options, exported, take_form
+from perfmodel.cli.export import Form, export_options, exported, take_form
 from perfmodel.cli.jobs import jobs_option
 from perfmodel.cli.options import catalogue_from, specs_option
 from perfmodel.errors import InputError
@@ -58,6 +59,11 @@ GROUPS_OF = {
     help="Group the errors; collectives also by link, collective or nodes, transformers by class.  "
     "[default: source]",
 )
+@click.option(
+    "--explain-row",
+    metavar="ID",
+    help="How one measured row was read: what it states, what was assumed, what came of it; of any kind.",
+)
 @specs_option
 @click.option("--out-of-sample", is_flag=True, help="Predict each source by a fit to all the others.")
 @jobs_option("Processes of --out-of-sample and --report, of training; the answer is the same.  [default: 1]")
@@ -74,6 +80,7 @@ def command(
     kind: Kind,
     mode: Any,
     by: tuple[str, ...],
+    explain_row: str | None,
     specs: tuple[str, ...],
     out_of_sample: bool,
     jobs: int | None,
@@ -93,6 +100,7 @@ def command(
       perfmodel validate --mode anchored --by accelerator
       perfmodel validate --kind mlperf --mode anchored
       perfmodel validate --kind claims
+      perfmodel validate --explain-row titan-0006
 
     --json has every row and the summary, --csv and --markdown the rows.  With --out-of-sample or --report,
     the runs of --data are judged by a fit to them and those that come along, each without its own source.
@@ -100,6 +108,15 @@ def command(
     from perfmodel.writing import check_writable
 
     form = take_form(options)
+    if explain_row is not None:
+        if out_of_sample or report is not None or by or mode != "specs":
+            raise InputError(
+                "--explain-row: by the shipped fit from specs; leave --out-of-sample, --report, "
+                "--by and --mode out"
+            )
+        given = click.get_current_context().get_parameter_source("kind") is ParameterSource.COMMANDLINE
+        _explain(explain_row, kind if given else None, data, specs, form)
+        return
     if by and kind == "claims":
         raise InputError("--by: claims are not grouped")
     able = GROUPS_OF.get(kind, GROUPS)
@@ -144,6 +161,16 @@ def command(
         _show_claims(answer)
     else:
         _show(answer, by or ("source",), out_of_sample)
+
+
+def _explain(row: str, kind: str | None, data: str | None, specs: tuple[str, ...], form: Form | None) -> None:
+    from perfmodel.api.explain_row import explain_row
+    from perfmodel.cli.explained_row import show_explanation
+
+    answer = explain_row(row, kind=kind, data=data, catalogue=catalogue_from(specs) if specs else None)
+    if not exported(answer, form):
+        for each in answer.rows:
+            show_explanation(each)
 
 
 def _write_report(
