@@ -140,6 +140,15 @@ class Campaign(Generic[AnyCase]):
             return row._replace(is_learned_from=False)
         return row._replace(terms=self.terms(case, catalogue), command=self.command(line, case, catalogue))
 
+    def reasons(self) -> list[str | None]:
+        """Return why each row that comes along and is not held out is refused, None where it is predicted."""
+        catalogue = Catalogue.built_in()
+        lines = measured_lines(self.path, self.columns, learned_part(self.table)[1])
+        cases = [self.read_or_refuse(line, catalogue) for line in lines]
+        able = [case for case in cases if not isinstance(case, Refused)]
+        known = iter(self.predict(able, catalogue))
+        return [str(case) if isinstance(case, Refused) else next(known).reason for case in cases]
+
     def read_or_refuse(self, line: Line, catalogue: Catalogue) -> AnyCase | Refused:
         """Return the case of a row, or why there is none."""
         try:

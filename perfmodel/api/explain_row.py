@@ -43,7 +43,7 @@ def explain_row(
     ----------
     row : its id
     kind : what was measured, ``training``, ``transformers``, ``collectives``, ``mlperf`` or ``memory``; by
-        default whichever has the id, of a file the one whose column of ids it has, ``training`` for ``run_id``
+        default whichever has the id, of a file the one with its column of ids, ``training`` for ``run_id``
     data : CSV file of measured rows; by default those that come with the package, held-out rows too
     catalogue : hardware to choose from; by default what comes with the package
 
