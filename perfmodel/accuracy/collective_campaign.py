@@ -92,6 +92,8 @@ def _readings(line: Line, measured: Measurement, catalogue: Catalogue) -> list[R
     stated = cells_of(line, ("algorithm",))
     way = collective(point.collective, "ring" if point.by_ring else "auto", point, point.message_bytes).way
     taken = "as the row says" if point.by_ring else "as the library would choose"
+    if stated and not point.by_ring:
+        taken = f"{taken}; of what rows state a ring alone is followed"
     result.append(Reading("algorithm", stated, way, taken))
     passed_over = ((column, line.cells.get(column)) for column in PASSED_OVER)
     return [*result, *(Reading(column, cell, "not used") for column, cell in passed_over if cell)]

@@ -12,6 +12,7 @@ from perfmodel.accuracy.measured_table import Line
 from perfmodel.accuracy.scenarios import Refused
 from perfmodel.accuracy.transformer_cells import Cells
 from perfmodel.accuracy.transformer_compare import compare_transformers
+from perfmodel.accuracy.transformer_networks import origin_of
 from perfmodel.accuracy.transformer_rows import COLUMNS, TransformerRun, case_of_row, transformer_run_of
 from perfmodel.accuracy.transformer_rules import is_fine_tuning, packed_share
 from perfmodel.accuracy.transformer_software import software_named
@@ -166,12 +167,14 @@ def readings_of_case(line: Line, case: Case) -> list[Reading]:
     why = f"nobody described it; nearest: {software.nearest}" if software.nearest else ""
     year = line.cells["year"]
     result = [Reading("software", framework, f"{software.stack} of {year}", why)]
+    origin = origin_of(Cells(line.cells, line.where))
     for fact in FACTS:
         stated, value = cells_of(line, fact.columns), fact.value(case)
         if value is None and stated and stated != "1":
             value = "not used"
         if value is not None:
-            result.append(Reading(fact.what, stated, str(value), "" if stated else fact.rule))
+            why = origin if fact.what == "network" else "" if stated else fact.rule
+            result.append(Reading(fact.what, stated, str(value), why))
     share = packed_share(line.cells["source"], workload, case.sequence_length)
     if share < 1:
         why = "its source packs short samples of fine-tuning into sequences"
