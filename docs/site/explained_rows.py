@@ -55,7 +55,8 @@ def table(rows: Sequence[Explanation]) -> str:
             error = "-" if outcome.error is None else f"{outcome.error:+.0%}"
             held = {True: "yes", False: "no", None: "-"}[outcome.holds_80]
             cells = [show(outcome.predicted, unit), error, span, held]
-        source = f"{row.source} (held out)" if row.held_out else row.source
+        seen = "" if row.is_learned_from or outcome.predicted is None else " (in no fit)"
+        source = row.source + (" (held out)" if row.held_out else seen)
         lines.append(f"| {number} | `{row.id}` | {source} | {measured} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 

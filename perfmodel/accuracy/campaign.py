@@ -89,7 +89,7 @@ class Campaign(Generic[AnyCase]):
     """What is predicted, in words."""
     unit: str
     is_learned_from: bool
-    """Whether a fit takes rows of trust A and B that are not held out."""
+    """Whether a fit takes rows of trust A and B that are not held out, but for ``unseen`` sources."""
     read: Callable[[Line, Catalogue], AnyCase]
     """A case, which may hold its reason; ``Refused`` where there is none at all."""
     predict: Callable[[Sequence[AnyCase], Catalogue], list[Outcome]]
@@ -98,6 +98,7 @@ class Campaign(Generic[AnyCase]):
     terms: Callable[[AnyCase, Catalogue], dict[str, float]]
     """What the prediction is made of."""
     command: Callable[[Line, AnyCase, Catalogue], Command | None]
+    unseen: frozenset[str] = frozenset()
 
     @property
     def path(self) -> Path:
@@ -131,6 +132,7 @@ class Campaign(Generic[AnyCase]):
         held_out = known and self.id_of(line) in self.held_out()
         trust = line.cells.get("trust") or UNSTATED_TRUST
         learned = known and self.is_learned_from and not held_out and trust in TRUSTED
+        learned = learned and line.cells.get("source") not in self.unseen
         row = Explanation(self, line, self.id_of(line), held_out, learned, Outcome(None, reason=str(case)))
         if isinstance(case, Refused):
             return row

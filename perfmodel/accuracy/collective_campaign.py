@@ -102,8 +102,8 @@ def _readings(line: Line, measured: Measurement, catalogue: Catalogue) -> list[R
 def _terms(measured: Measurement, catalogue: Catalogue) -> dict[str, float]:
     point = measured.point
     assert point is not None
-    found = collective(point.collective, "ring" if point.by_ring else "auto", point, point.message_bytes)
-    return {"lower_bound": found.lower_bound, "nominal_ring": naive_time(point)}
+    answer = collective(point.collective, "ring" if point.by_ring else "auto", point, point.message_bytes)
+    return {"lower_bound": answer.lower_bound, "nominal_ring": naive_time(point)}
 
 
 def _command(line: Line, measured: Measurement, catalogue: Catalogue) -> Command | None:

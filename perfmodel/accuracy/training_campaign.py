@@ -7,6 +7,7 @@ from typing import Any
 
 from perfmodel.accuracy.campaign import Campaign, Command, Outcome, Reading, answered, cells_of
 from perfmodel.accuracy.compare import compare
+from perfmodel.accuracy.held_out import UNSEEN
 from perfmodel.accuracy.measured_table import Line
 from perfmodel.accuracy.runs import COLUMNS, Run, run_of
 from perfmodel.accuracy.scenarios import CONNECTIONS, Refused, scenario_of_run
@@ -164,4 +165,5 @@ CAMPAIGN = Campaign[Run](
     readings=_readings,
     terms=_terms,
     command=lambda line, run, catalogue: scenario_command(scenario_of_run(run, catalogue), catalogue),
+    unseen=UNSEEN,
 )

@@ -64,8 +64,7 @@ def explain_row(
     known = Catalogue.of(catalogue)
     if data is not None:
         campaign = CAMPAIGNS[kind or _kind_of(Path(data))]
-        found = [_of_file(campaign, Path(data), row, known)]
-        return ExplainedRows(tuple(found))
+        return ExplainedRows((_of_file(campaign, Path(data), row, known),))
     campaigns = list(CAMPAIGNS.values()) if kind is None else [CAMPAIGNS[kind]]
     result, ids = [], []
     for campaign in campaigns:
