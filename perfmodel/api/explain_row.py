@@ -55,7 +55,7 @@ def explain_row(
     --------
     >>> (explained,) = explain_row("titan-0006").rows
     >>> explained.readings[0].read_as, explained.outcome.holds_80
-    ('torchtitan of 2025', True)
+    ('torchtitan of 2024', True)
     """
     expect(TEXT, row=row)
     expect(FILE.or_none, data=data)
