@@ -8,9 +8,9 @@ from statistics import fmean
 
 import pytest
 
+from perfmodel.accuracy.held_out import UNSEEN
 from perfmodel.accuracy.transformer_compare import shipped_out_of_sample
 from perfmodel.accuracy.transformer_section import SWEEP, by_neutral_priors
-from perfmodel.fitting.runs import UNSEEN
 from perfmodel.transformers.parameters import PARAMETERS
 from tests.readme import PAGES, README, REPORT, refreshed, refreshed_page
 

@@ -17,6 +17,11 @@ from perfmodel.errors import InputError
 from perfmodel.reading import read_table
 from perfmodel.resources import folder
 
+UNSEEN = frozenset({"abci2-benchmark", "csc-ml-benchmarks", "flagperf", "sarus-horovod"})
+"""Shipped sources of training runs that no fit has seen: they judge it.  With them in it, those fitted before
+were predicted worse from specs by a fit to the others, one accelerator, mean and median: 15.6 and 11.6 %
+instead of 14.8 and 11.3 %."""
+
 
 @cache
 def _first_held_out() -> dict[str, str]:

@@ -17,6 +17,7 @@ from perfmodel.accuracy import (
     mlperf_section,
     overlap_order,
     ratio_section,
+    refused_section,
     transformer_section,
     what_limits,
 )
@@ -63,6 +64,7 @@ def report(specs: Sequence[Row], anchored: Sequence[Row], more: str = "") -> str
         mlperf_section.section(),
         achievable.section(),
         traces.section(),
+        refused_section.section(specs),
     )
     return render(
         "report.md.j2",

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
-from perfmodel.cli.export import export_options, exported, take_form
+from perfmodel.cli.export import Form, export_options, exported, take_form
 from perfmodel.cli.jobs import jobs_option
 from perfmodel.cli.leave_out import leave_out
 from perfmodel.cli.options import catalogue_from, specs_option
-from perfmodel.cli.validate_render import percent, show_claims, show_mlperf, show_refused
 from perfmodel.errors import InputError
 
 if TYPE_CHECKING:
@@ -56,6 +56,11 @@ GROUPS_OF = {
     help="Group the errors; collectives also by link, collective or nodes, transformers by class.  "
     "[default: source]",
 )
+@click.option(
+    "--explain-row",
+    metavar="ID",
+    help="How one measured row was read: what it states, what was assumed, what came of it; of any kind.",
+)
 @specs_option
 @click.option("--out-of-sample", is_flag=True, help="Predict each source by a fit to all the others.")
 @jobs_option("Processes of --out-of-sample and --report, of training; the answer is the same.  [default: 1]")
@@ -95,6 +100,7 @@ def command(
     kind: Kind,
     mode: Any,
     by: tuple[str, ...],
+    explain_row: str | None,
     specs: tuple[str, ...],
     out_of_sample: bool,
     jobs: int | None,
@@ -119,6 +125,7 @@ def command(
       perfmodel validate --kind mlperf --mode anchored
       perfmodel validate --kind claims
       perfmodel validate --leave-out software
+      perfmodel validate --explain-row titan-0006
 
     --json has every row and the summary, --csv and --markdown the rows.  With --out-of-sample or --report,
     the runs of --data are judged by a fit to them and those that come along, each without its own source.
@@ -135,6 +142,15 @@ def command(
         return
     if write is not None:
         raise InputError("--write belongs to leave-out tests: add --leave-out or --learning-curve")
+    if explain_row is not None:
+        if out_of_sample or report is not None or by or mode != "specs":
+            raise InputError(
+                "--explain-row: by the shipped fit from specs; leave --out-of-sample, --report, "
+                "--by and --mode out"
+            )
+        given = click.get_current_context().get_parameter_source("kind") is ParameterSource.COMMANDLINE
+        _explain(explain_row, kind if given else None, data, specs, form)
+        return
     if by and kind == "claims":
         raise InputError("--by: claims are not grouped")
     able = GROUPS_OF.get(kind, GROUPS)
@@ -181,16 +197,34 @@ def command(
             click.echo(f"{ledger}: {fresh} rows appended, {held} were there", err=True)
     if exported(answer, form):
         return
+    from perfmodel.cli.validate_render import (
+        show_claims,
+        show_collectives,
+        show_mlperf,
+        show_training,
+        show_transformers,
+    )
+
     if kind == "collectives":
-        _show_collectives(answer, by or ("source",), out_of_sample)
+        show_collectives(answer, by or ("source",), out_of_sample)
     elif kind == "transformers":
-        _show_transformers(answer, by or ("class", "source"), out_of_sample)
+        show_transformers(answer, by or ("class", "source"), out_of_sample)
     elif kind == "mlperf":
         show_mlperf(answer)
     elif kind == "claims":
         show_claims(answer)
     else:
-        _show(answer, by or ("source",), out_of_sample)
+        show_training(answer, by or ("source",), out_of_sample)
+
+
+def _explain(row: str, kind: str | None, data: str | None, specs: tuple[str, ...], form: Form | None) -> None:
+    from perfmodel.api.explain_row import explain_row
+    from perfmodel.cli.explained_row import show_explanation
+
+    answer = explain_row(row, kind=kind, data=data, catalogue=catalogue_from(specs) if specs else None)
+    if not exported(answer, form):
+        for each in answer.rows:
+            show_explanation(each)
 
 
 def _write_report(
@@ -225,159 +259,3 @@ def _write_report(
         write_plots(path.parent / "plots", specs_rows, anchored)
     click.echo(f"wrote {path} and {NAME} beside it", err=True)
     return {"specs": specs_rows, "anchored": anchored}
-
-
-STARTS = {
-    "specs": "from specs alone",
-    "anchored": "each from the time of one accelerator",
-    "anchored-machine": "each from the time of one machine",
-}
-
-
-def _show(answer: Validation[Any], by: tuple[str, ...], out_of_sample: bool) -> None:
-    from rich.text import Text
-
-    from perfmodel.cli.render import console, table
-
-    result: Any = answer.summary
-    out = console()
-    out.print(
-        Text(
-            f"{result['rows']} measured runs, {result['rows'] - result['refused']} predicted, "
-            + STARTS[result["mode"]]
-            + (", by a fit to all other sources" if out_of_sample else ", by the shipped fit")
-        ),
-        style="bold",
-    )
-    out.print(
-        Text(
-            f"error = predicted / measured - 1 of iteration time; + is too slow\n"
-            f"mean: over runs; sources: over the means of sources; <20%: share of runs missed by less\n"
-            f"naive: median error of {result['baseline_name']}; 80 %: share of runs inside that interval"
-        )
-    )
-    columns = ("n", "mean", "median", "bias", "<20%", "naive", "80 %")
-    overall = {"trust A and B": result}
-    if result["ambiguous"]["n"]:
-        overall |= {"ambiguous anchor": result["ambiguous"], "A and B with it": result["with_ambiguous"]}
-    overall["trust C"] = result["trust_c"]
-    groups = [("all", {name: group for name, group in overall.items() if group["n"]})]
-    for name, shown in [*groups, *((name, result["by"][name]) for name in by)]:
-        whole = name == "all"  # long names leave no room for another column
-        rows = table(name, *columns[:2], *(["sources"] if whole else []), *columns[2:])
-        if not shown:
-            continue
-        rows.padding = (0, 1, 0, 0)  # the longest strategy's name fits
-        for key, group in shown.items():
-            cells = _cells(group)
-            of_sources = [percent(group["mean_over_sources"])] if whole else []
-            shares = [*cells[2:4], *cells[5:], percent(group["coverage_80"])]
-            rows.add_row(key, *cells[:2], *of_sources, *shares)
-        out.print(rows)
-    show_refused(answer.reasons, out)
-    if result["trust_d"]:
-        out.print(Text(f"{result['trust_d']} runs of trust D are left out of every statistic"))
-
-
-def _cells(group: dict[str, Any]) -> list[str]:
-    return [
-        str(group["n"]),
-        percent(group["mean_absolute_error"]),
-        percent(group["median_absolute_error"]),
-        percent(group["bias"], "+"),
-        percent(group["within_10"]),
-        percent(group["within_20"]),
-        percent(group["baseline"]["median_absolute_error"]),
-    ]
-
-
-def _show_collectives(answer: Validation[Any], by: tuple[str, ...], out_of_sample: bool) -> None:
-    from rich.text import Text
-
-    from perfmodel.cli.render import console, table
-
-    result: Any = answer.summary
-    out = console()
-    how = "each source by a fit to the others" if out_of_sample else "by the shipped fit"
-    out.print(
-        Text(f"{result['rows']} measured collectives, {result['refused']} not predicted, {how}"), style="bold"
-    )
-    out.print(Text("error = predicted / measured - 1 of the time; naive: median error of a nominal ring"))
-    out.print(Text("80 %: share of rows inside that interval; rows of trust A and B"))
-    for part, groups in result["nodes"].items():
-        if not groups["all"]["n"]:
-            continue
-        shown = table(part, "n", "mean", "median", "bias", "<20%", "80 %", "naive")
-        shown.padding = (0, 1, 0, 0)
-        for name in by:
-            for key, group in groups[name].items():
-                shown.add_row(key, *_cells_with_coverage(group))
-            shown.add_section()
-        every = groups["all"]
-        shown.add_row("all rows", *_cells_with_coverage(every))
-        means = (every["mean_over_sources"], every["mean_of_medians"])
-        held = percent(every["coverage_80_over_sources"])
-        shown.add_row(f"mean of {every['sources']} sources", "", *map(percent, means), "", "", held, "")
-        shown.add_row("median of sources", "", "", percent(every["median_over_sources"]), *[""] * 4)
-        out.print(shown)
-    if (untrusted := result["untrusted"])["n"]:
-        median = percent(untrusted["median_absolute_error"])
-        out.print(Text(f"rows of trust C, in no number above: {untrusted['n']}, median error {median}"))
-    show_refused(answer.reasons, out)
-
-
-def _cells_with_coverage(group: dict[str, Any]) -> list[str]:
-    return [
-        str(group["n"]),
-        percent(group["mean_absolute_error"]),
-        percent(group["median_absolute_error"]),
-        percent(group["bias"], "+"),
-        percent(group["within_20"]),
-        percent(group["coverage_80"]),
-        percent(group["baseline"]["median_absolute_error"]),
-    ]
-
-
-def _show_transformers(answer: Validation[Any], by: tuple[str, ...], out_of_sample: bool) -> None:
-    from rich.text import Text
-
-    from perfmodel.accuracy.transformer_compare import STATED_NODES
-    from perfmodel.cli.render import console, table
-
-    result: Any = answer.summary
-    out = console()
-    how = "from specs alone" if answer.mode == "specs" else "each from another run of its network and source"
-    fit = "each source by a fit to the others" if out_of_sample else "by the shipped fit"
-    head = f"{result['rows']} measured runs of transformers, {result['refused']} not predicted, {how}, {fit}"
-    out.print(Text(head, style="bold"))
-    out.print(Text("error = predicted / measured - 1 of iteration time; rows of trust A and B"))
-    out.print(Text("naive: median error of one utilisation for all; 80 %: share inside that interval"))
-    whole = {"all": result["all"], STATED_NODES: result[STATED_NODES]}
-    for name, groups in (("", whole), *((name, result["by"][name]) for name in by)):
-        shown = table(name, "n", "mean", "median", "bias", "<20%", "80 %", "naive")
-        shown.padding = (0, 1, 0, 0)
-        if not name:
-            every = result["all"]
-            means = percent(every["mean_over_sources"]), percent(every["coverage_80_over_sources"])
-            shown.add_row(f"mean of {every['sources']} sources", "", means[0], "", "", "", means[1], "")
-        for key, group in groups.items():
-            shown.add_row(key, *_cells_with_coverage(group))
-        out.print(shown)
-    if answer.mode == "specs":
-        for name, each in result["regret"].items():
-            if each["groups"]:
-                lost, worst, chance = map(percent, (each["mean"], each["worst"], each["random"]))
-                text = f"the layout predicted best costs {lost} (worst {worst}, a random one {chance})"
-                out.print(Text(f"{name}: {text}, {each['groups']} groups"))
-    if (other := result.get("as_stated")) is not None:
-        every = other["all"]
-        names = ("mean_over_sources", "mean_absolute_error", "median_absolute_error")
-        sources, rows, median = (percent(every[name]) for name in names)
-        out.print(Text("vtrain-single is read as selective recomputation, though its rows say full;"))
-        out.print(Text(f"as stated: mean of sources {sources}, mean of rows {rows}, median of rows {median}"))
-    for stack, names in result["read_as_nearest"].items():
-        called = ", ".join(f"{name}: {count} rows" for name, count in names.items())
-        out.print(Text(f"not described, read as its nearest, {stack}, with wider intervals: {called}"))
-    if by_rate := result["without_batch"]:
-        out.print(Text(f"{by_rate} rows state neither batch nor step time: compared by rate, usual batch"))
-    show_refused(answer.reasons, out)
