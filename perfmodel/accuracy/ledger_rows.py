@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from perfmodel import __version__
 from perfmodel.accuracy.collective_compare import Row as CollectiveRow
 from perfmodel.accuracy.collective_rows import shipped_measurements
 from perfmodel.accuracy.ledger import COLUMNS, MISREAD, NO_TIME, NOT_NEW, Entry, read_ledger
@@ -27,7 +26,9 @@ from perfmodel.specs.store import Catalogue
 from perfmodel.writing import write_whole
 
 
-def append(path: Path, rows: Iterable[Any], catalogue: Catalogue | None = None) -> tuple[int, int]:
+def append(
+    path: Path, rows: Iterable[Any], version: str, catalogue: Catalogue | None = None
+) -> tuple[int, int]:
     """Append what rows are missed by to a ledger; return how many it had not, and how many it had.
 
     A row that an earlier version misread is predicted again.  Rows that cannot be predicted, those of trust C
@@ -37,6 +38,7 @@ def append(path: Path, rows: Iterable[Any], catalogue: Catalogue | None = None) 
     ----------
     path : of the ledger; written whole or not at all
     rows : of any kind, predicted from specs by the shipped fit
+    version : of perfmodel
     catalogue : hardware to look names up in
 
     Raises
@@ -49,7 +51,7 @@ def append(path: Path, rows: Iterable[Any], catalogue: Catalogue | None = None) 
     sources = set(learned.values())
     entries = [
         each._replace(job=NOT_NEW) if each.source in sources else each
-        for each in _entries(rows, Catalogue.of(catalogue))
+        for each in _entries(rows, version, Catalogue.of(catalogue))
         if each.id not in learned
     ]
     fresh = [each for each in entries if (each.kind, each.id) not in known]
@@ -70,7 +72,7 @@ def _learned() -> dict[str, str]:
     }
 
 
-def _entries(rows: Iterable[Any], catalogue: Catalogue) -> Iterator[Entry]:
+def _entries(rows: Iterable[Any], version: str, catalogue: Catalogue) -> Iterator[Entry]:
     for row in rows:
         if isinstance(row, TransformerRow):
             run, time, predicted = row.run, row.run.time, row.predicted_time
@@ -85,7 +87,7 @@ def _entries(rows: Iterable[Any], catalogue: Catalogue) -> Iterator[Entry]:
             continue
         kind, job, scale = _class_of(row, catalogue)
         error, half = math.log(time / predicted), math.log(row.high_80 / predicted)
-        yield Entry(__version__, kind, source, name, job, round(error, 3), round(half, 3), scale.factor)
+        yield Entry(version, kind, source, name, job, round(error, 3), round(half, 3), scale.factor)
 
 
 def _class_of(row: Any, catalogue: Catalogue) -> tuple[str, str, Scale]:

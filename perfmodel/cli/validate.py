@@ -191,9 +191,10 @@ def command(
         how: dict[str, Any] = {"out_of_sample": out_of_sample, "jobs": jobs or 1}
         answer = validate(kind, mode=mode, data=data, catalogue=catalogue, **how)
         if ledger is not None:
+            from perfmodel import __version__
             from perfmodel.accuracy.ledger_rows import append
 
-            fresh, held = append(Path(ledger), answer.rows, catalogue)
+            fresh, held = append(Path(ledger), answer.rows, __version__, catalogue)
             click.echo(f"{ledger}: {fresh} rows appended, {held} were there", err=True)
     if exported(answer, form):
         return
