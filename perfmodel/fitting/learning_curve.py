@@ -77,7 +77,7 @@ def learning_curve(jobs: int = 1) -> LeaveOut:
     for kind, of in answers.items():
         for count, judged in of:
             rows[kind, count] += judged
-    summaries = [summarise(kind, f"{count} given", of) for (kind, count), of in rows.items()]
+    summaries = [summarise(kind, str(count), of) for (kind, count), of in rows.items()]
     return LeaveOut(
         LEARNING_CURVE, {f"{kind}, {count} given": of for (kind, count), of in rows.items()}, summaries
     )
