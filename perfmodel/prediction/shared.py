@@ -20,6 +20,7 @@ from perfmodel.prediction.verdict import part, placement
 from perfmodel.resolve import Setting
 from perfmodel.specs.layout import SELECTIVE, Layout
 from perfmodel.specs.link import Link
+from perfmodel.specs.stack import AMPERE
 from perfmodel.step.evaluate import MeasuredRun, Outcome, measured_run, outcome_of
 from perfmodel.step.input_wait import shared_input_time
 from perfmodel.step.parts import figures
@@ -214,6 +215,12 @@ def _does_not_fit(memory: Memory) -> str:
 def _caveats(setting: Setting, layout: Layout, selects_nothing: bool) -> list[str]:
     """Return what is possible and poor on this machine."""
     remarks = []
+    own = setting.accelerator.compute_capability
+    if own and setting.stack and own < setting.stack.flash_from <= AMPERE:
+        remarks.append(
+            f"attention keeps its scores on {setting.accelerator.id}: the kernels of {setting.software} that "
+            f"keep none need compute capability {setting.stack.flash_from:g}, it has {own:g}"
+        )
     domain = setting.accelerators_per_domain
     if layout.tensor_parallel > domain:
         remarks.append(
