@@ -16,7 +16,7 @@ from perfmodel.prediction import predict
 from perfmodel.specs.scenario import Scenario
 from perfmodel.units import shown_part
 
-LARGE = ("--workload", "llama-3-8b", "--gpus", "8")
+LARGE = ("--workload", "llama-3-8b", "--gpus", "8", "--sequence-length", "2048")
 """More than 8 V100 hold."""
 
 
@@ -27,7 +27,7 @@ def text(*words: str) -> list[str]:
 
 
 def test_a_job_that_does_not_fit_says_so_first_and_claims_no_throughput():
-    memory = predict(Scenario(workload="llama-3-8b", world_size=8)).memory
+    memory = predict(Scenario(workload="llama-3-8b", world_size=8, sequence_length=2048)).memory
     line = f"DOES NOT FIT: {memory.bytes / 2**30:.1f} of {memory.capacity / 2**30:.1f} GiB per accelerator"
     said = text("predict", *LARGE)
     assert said[0] == f"{line}; not even a micro-batch of 1 does"
@@ -35,7 +35,11 @@ def test_a_job_that_does_not_fit_says_so_first_and_claims_no_throughput():
     assert any("iteration, if it fitted" in row for row in said)
     marked = text("predict", *LARGE, "--markdown")
     assert marked[0] == f"**{line}; not even a micro-batch of 1 does**"
-    for row in (*said, *marked, *str(predict(Scenario(workload="llama-3-8b", world_size=8))).splitlines()):
+    for row in (
+        *said,
+        *marked,
+        *str(predict(Scenario(workload="llama-3-8b", world_size=8, sequence_length=2048))).splitlines(),
+    ):
         assert not any(word in row for word in ("throughput", "MFU", "sequences/s", "tokens/s", "speed-up"))
     answer = json.loads("\n".join(text("predict", *LARGE, "--json")))
     assert {"samples_per_second", "mfu", "speedup"} <= answer.keys()

@@ -752,7 +752,7 @@ def test_families_of_software_lie_as_far_apart_as_intervals_allow_for():
     data, families = data_of(learned), np.array([software_named(run.framework).stack for run in learned])
     logs = left_out(data, fit(data), groups=families)
     assert spread_between(data, logs, families) == pytest.approx(fitted().software_spread, rel=0.02)
-    assert set(families.tolist()) == fitted().software
+    assert set(families.tolist()) == fitted().stacks
 
 
 def test_anchored_runs_of_one_source_have_the_shipped_width(tmp_path):

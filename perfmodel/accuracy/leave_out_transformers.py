@@ -65,13 +65,13 @@ class TransformerFolds:
         self.runs = runs
         self.data: Data = data_of(runs)
         self.accelerators = np.array([run.accelerator for run in runs])
-        self.software = np.array([software_of_row(run.framework).stack for run in runs])
+        self.stacks = np.array([software_of_row(run.framework).stack for run in runs])
         scores = fit(self.data)
         self._near = tangent(scores, self.data.jobs)
         self.by_source = left_out(self.data, scores)
         """Logarithm of the time by a fit to the other sources [s]: what widths are learned from."""
         self._by_accelerator = left_out(self.data, scores, groups=self.accelerators)
-        self._by_software = left_out(self.data, scores, groups=self.software)
+        self._by_software = left_out(self.data, scores, groups=self.stacks)
 
     def logs(self, fold: Fold) -> Array:
         """Return the logarithm of the time of the judged runs, by a fit to those that are seen [s].
@@ -87,13 +87,13 @@ class TransformerFolds:
         """Return what the shipped fit says of widths, learned in the same way from some of the runs alone."""
         data, logs = self.data.rows(seen), self.by_source[seen]
         every = covering(np.abs(logs - data.logs), data.sources)
-        accelerators, software = self.accelerators[seen], self.software[seen]
+        accelerators, stacks = self.accelerators[seen], self.stacks[seen]
         return fitted()._replace(
             spreads=dict.fromkeys(np.unique(self.data.kinds).tolist(), every) | spreads(data, logs),
             accelerator_spread=spread_between(data, self._by_accelerator[seen], accelerators),
-            software_spread=spread_between(data, self._by_software[seen], software),
+            software_spread=spread_between(data, self._by_software[seen], stacks),
             accelerators=frozenset(accelerators.tolist()),
-            software=frozenset(software.tolist()),
+            stacks=frozenset(stacks.tolist()),
         )
 
     def judge(self, fold: Fold) -> Judged:

@@ -40,8 +40,10 @@ NOT_COMPUTING = (
     "unseen link",
 )
 """Conditions that make uncertain what several accelerators or samples wait for, not what one computes."""
-CLASS_IS_NEW = ("unseen software", "unseen architecture")
-"""Conditions of which either puts a job in the class ``new`` of the ledger."""
+IS_NEW = "unseen software"
+"""Condition that puts a job in the class ``new`` of the ledger.
+
+Of other architectures than were measured its rows ask for no more than the shape of an interval has."""
 REASONS = {
     "unseen accelerator": "no measured run on {accelerator}",
     "unseen architecture": "no measured run on the {architecture} architecture",
@@ -83,9 +85,8 @@ def _beyond(value: Any, ends: tuple[float, float]) -> Any:
 
 
 def is_new_to(setting: Setting, constants: Calibration) -> bool:
-    """Return whether nobody measured the software of a setting, or the architecture of its accelerator."""
-    pool = f"architecture/traffic/{setting.accelerator.pool}"
-    return software_of(setting) not in constants.seen["software"] or not constants.efficiency.knows(pool)
+    """Return whether nobody measured the software of a setting."""
+    return software_of(setting) not in constants.seen["software"]
 
 
 def strengths(
@@ -110,7 +111,7 @@ def strengths(
         "unseen accelerator": float(accelerator.id not in seen["accelerator"]),
         "unseen architecture": float(not learned.knows(f"architecture/traffic/{accelerator.pool}")),
         "unseen network": float(not learned.knows(f"workload/{setting.workload.id}")),
-        "unseen software": float(software_of(setting) not in seen["software"]),
+        IS_NEW: float(is_new_to(setting, constants)),
         "beyond batch": _beyond(setting.local_batch_size, batches) if batches else 0.0,
         "world size": ops.log(setting.world_size * 1.0),
         "beyond world size": _beyond(
@@ -144,10 +145,9 @@ def reasons(setting: Setting, result: dict[str, float], spread: Spread, constant
     """Return in words why an interval is wider than usual, and by which factor, the largest first."""
     widths = dict(zip(spread.weights, _widths(result, spread), strict=True))
     novel = scale_of(DATA_PARALLEL, NEW)
-    for name in CLASS_IS_NEW:
-        if result[name]:
-            known = result | dict.fromkeys(CLASS_IS_NEW, 0.0)
-            widths[name] = widths.get(name, 0.0) + math.log(scale_by(result) / scale_by(known))
+    if result[IS_NEW]:
+        by_class = scale_by(result) / scale_by(result | {IS_NEW: 0.0})
+        widths[IS_NEW] = widths.get(IS_NEW, 0.0) + math.log(by_class)
     noticed = sorted(
         (name for name, width in widths.items() if width > NOTICED and name in REASONS),
         key=lambda name: -widths[name],
@@ -170,7 +170,7 @@ def reasons(setting: Setting, result: dict[str, float], spread: Spread, constant
         "link": crossed_link(setting).id,
     }
     return [
-        reason(REASONS[name].format(**facts), math.exp(widths[name]), novel if name in CLASS_IS_NEW else None)
+        reason(REASONS[name].format(**facts), math.exp(widths[name]), novel if name == IS_NEW else None)
         for name in noticed
     ]
 
@@ -197,12 +197,7 @@ def scale_by(result: dict[str, Any]) -> Any:
     """
     known, new, together = (scale_of(DATA_PARALLEL, job).factor for job in (KNOWN, NEW, TOGETHER))
     known = known + (together - known) * result["several accelerators"]
-    return known + (new - known) * is_new(result)
-
-
-def is_new(result: dict[str, Any]) -> Any:
-    """Return 1 where no run was measured of the software, or on the architecture, else 0."""
-    return ops.maximum(*map(result.__getitem__, CLASS_IS_NEW))
+    return known + (new - known) * result[IS_NEW]
 
 
 def factors(result: dict[str, Any], mode: str, constants: Calibration) -> tuple[Any, Any]:

@@ -146,7 +146,7 @@ class Fitted(NamedTuple):
     """The same among software."""
     accelerators: frozenset[str]
     """Those whose runs were learned from."""
-    software: frozenset[str]
+    stacks: frozenset[str]
     """Stacks whose runs were learned from."""
 
 

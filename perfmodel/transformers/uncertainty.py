@@ -71,21 +71,21 @@ class Novelty(NamedTuple):
 
 
 def novelty(
-    model: Architecture | Dimensions, accelerator: str, software: str, fit: Fitted | None = None
+    model: Architecture | Dimensions, accelerator: str, stack: str, fit: Fitted | None = None
 ) -> Novelty:
     """Return what is new about a job.
 
     Parameters
     ----------
     model, accelerator : what is trained, and the id of what it is trained on
-    software : its stack, with or without a year: ``nemo@2025``
+    stack : its software, with or without a year: ``nemo@2025``
     fit : what was learned; None: the shipped fit
     """
-    fit, name = fit or fitted(), software.partition("@")[0]
+    fit, name = fit or fitted(), stack.partition("@")[0]
     return Novelty(
         bool(model.experts),
         None if accelerator in fit.accelerators else accelerator,
-        None if SAME_LIBRARY.get(name, name) in fit.software else name,
+        None if SAME_LIBRARY.get(name, name) in fit.stacks else name,
     )
 
 
