@@ -235,6 +235,8 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         server_node = catalogue.node(taken.take("server-node", scenario.server_node, node.id))
     else:
         _refuse_server_options(scenario)
+        if not scenario.local_aggregation:
+            warnings.append("--no-local-aggregation without effect: there are no parameter servers")
     if updates is not None:
         for name, value in updates.options(scenario.world_size).items():
             taken.take(name.replace("_", "-"), getattr(scenario, name), value)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from perfmodel.api.ruled_out import RuledOut
 from perfmodel.api.run_costs import Costs, with_costs
 from perfmodel.arguments import COUNT, FLAG, TEXT, expect
 from perfmodel.candidates import TooManyCandidates
@@ -27,7 +28,6 @@ from perfmodel.transformers.flags import flags
 from perfmodel.transformers.flops import COMPUTED, NOMINAL
 from perfmodel.transformers.machine import fabric_on
 from perfmodel.transformers.parameters import fitted
-from perfmodel.transformers.search import RuledOut as Candidate
 from perfmodel.transformers.search import SearchResult, search
 from perfmodel.transformers.software import PRECISIONS, Options
 from perfmodel.transformers.uncertainty import ends, novelty, spread_of, why_wider
@@ -85,34 +85,6 @@ class LayoutRow:
     def words(self) -> str:
         """The layout in short: degrees above 1, sharding and recomputation."""
         return short(self.layout)
-
-
-@dataclass(frozen=True)
-class LayoutChange:
-    """A change by which a layout comes to fit."""
-
-    change: str
-    """``recompute full``, ``zero1``, ``pipeline 2``, or two joined by ``+``."""
-    layout: dict[str, int | str]
-    """What it is then."""
-    iteration_time: float
-    slowdown: float
-    """Over the layout that does not fit: 0.28 for 28 % more time."""
-    memory: float
-    """On the fullest rank [B]."""
-
-
-@dataclass(frozen=True)
-class RuledOut:
-    """The fastest of all layouts, which does not fit."""
-
-    layout: dict[str, int | str]
-    """Its degrees."""
-    iteration_time: float
-    memory: float
-    """On the fullest rank [B]."""
-    remedies: tuple[LayoutChange, ...]
-    """What would make it fit, the cheapest first."""
 
 
 @dataclass(frozen=True)
@@ -299,7 +271,7 @@ def layouts(
         limit = fabric.nics * fabric.inter_link.bandwidth.value
         machine += f", a machine of which may send {show(limit, 'B/s')}"
     capacity = fabric.accelerator.memory_capacity
-    ruled_out = None if result.ruled_out is None else _ruled_out(result.ruled_out)
+    ruled_out = None if result.ruled_out is None else RuledOut.of(result.ruled_out)
     counts = fitting, result.candidates, result.rejected
     asked = {"workload": workload, "gpus": gpus, "global_batch_size": global_batch_size, **where}
     asked |= {"sequence_length": length, "framework": framework, "precision": precision, "lora": lora}
@@ -319,20 +291,6 @@ def _grid(result: SearchResult) -> tuple[LayoutCell, ...]:
         LayoutCell(*cell[:2], known(cell.iteration_time), known(cell.least_bytes), cell.reason)
         for cell in result.grid
     )
-
-
-def _ruled_out(result: Candidate) -> RuledOut:
-    changes = tuple(
-        LayoutChange(
-            each.words,
-            each.layout.words(),
-            each.iteration_time,
-            each.iteration_time / result.iteration_time - 1,
-            each.bytes,
-        )
-        for each in result.remedies
-    )
-    return RuledOut(result.layout.words(), result.iteration_time, result.bytes, changes)
 
 
 def _nothing(

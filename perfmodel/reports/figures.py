@@ -17,7 +17,8 @@ from perfmodel.transformers.words import short
 from perfmodel.units import dollars, duration, many, plural, rate, show, shown_part, without_rounding
 
 if TYPE_CHECKING:
-    from perfmodel.api.layouts import Layouts, RuledOut
+    from perfmodel.api.layouts import Layouts
+    from perfmodel.api.ruled_out import RuledOut
 
 REMEDIES = 5
 """Changes by which a layout comes to fit, the cheapest."""

@@ -4,8 +4,9 @@ from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
-from perfmodel.api.layouts import LayoutCell, LayoutRow, RuledOut
+from perfmodel.api.layouts import LayoutCell, LayoutRow
 from perfmodel.api.plan import Launch, Plan, RejectedPlan, UnpricedMachine
+from perfmodel.api.ruled_out import RuledOut
 from perfmodel.api.scale import ScalingRow
 from perfmodel.prediction import Prediction
 from perfmodel.specs.understood import Understood
