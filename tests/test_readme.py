@@ -73,22 +73,22 @@ def test_pages_with_the_accuracy_table_say_which_bar_is_missed(page):
     missed = re.findall(r": ((?:mean|median) [\d.]+ %, bar [\d.]+ %)(?! to)", REPORT.read_text("utf-8"))
     words = " ".join(page.read_text("utf-8").split())
     assert len(missed) == 1
-    assert f"one is missed ({missed[0]})" in words
+    assert (
+        f"one is missed ({missed[0]})" in words
+        or f"miss it once ({missed[0].removeprefix('mean ')})" in words
+    )
 
 
 @pytest.mark.any_version
 def test_limits_say_what_the_report_says_of_tuned_code():
-    def covered(line: str) -> list[str]:
+    def mean(line: str) -> str:
         rows = [each for each in REPORT.read_text("utf-8").splitlines() if each.startswith(f"| {line} |")]
-        return [cell.strip() for cell in rows[0].split("|")[-3:-1]]
+        return rows[0].split("|")[4].strip()
 
     words = " ".join((ACCURACY / "limits.md").read_text("utf-8").split())
-    specs, anchored = (
-        covered(f"MLPerf, {mode}, to 64 accelerators *") for mode in ("from specs", "anchored")
-    )
-    assert f"the 80 % interval from specs holds {specs[0]} " in words
-    assert f"that of 95 % holds {specs[1]}. " in words
-    assert f"anchored, the 80 % interval holds {anchored[0]}." in words
+    specs, anchored = (mean(f"MLPerf, {mode}, to 64 accelerators *") for mode in ("from specs", "anchored"))
+    assert f"on up to 64 accelerators are missed by {specs} from specs" in words
+    assert f"anchored, they are missed by {anchored}." in words
 
 
 @pytest.mark.any_version

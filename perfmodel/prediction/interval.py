@@ -292,4 +292,5 @@ def interval(
         high_95=iteration_time * far,
         wider_because=partial(reasons, setting, result, spread, constants),
         clipped_at=None,
+        scale=float(scale_by(result)) if mode == "specs" else scale_of(DATA_PARALLEL, ANCHORED).factor,
     )

@@ -38,7 +38,7 @@ from perfmodel.transformers.memory import ROOM, memory_of, memory_of_ends
 from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.step import Step, step_of
 from perfmodel.transformers.traffic import Row, moved, traffic_of
-from perfmodel.transformers.uncertainty import ends, novelty, spread_of, why_wider
+from perfmodel.transformers.uncertainty import ends, novelty, scale_in, spread_of, why_wider
 from perfmodel.transformers.words import short
 from perfmodel.units import show
 
@@ -72,7 +72,10 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
     memory = memory_needed(job, setting.accelerator.memory_capacity)
     known = novelty(model, setting.accelerator.id, setting.software), start and start.weight
     uncertain = Interval.model_construct(
-        **ends(time, spread_of(*known)), wider_because=why_wider(*known), clipped_at=None
+        **ends(time, spread_of(*known)),
+        wider_because=why_wider(*known),
+        clipped_at=None,
+        scale=scale_in(*known),
     )
     warnings = list(setting.warnings)
     least_time = least_iteration_time(setting)

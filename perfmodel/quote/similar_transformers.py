@@ -145,7 +145,8 @@ def _similar(run: TransformerRun, claimed: Case, job: Job, framework: str | None
         precision=PRECISIONS.get(run.precision, run.precision),
     )
     time = float(step_of(whole_job(case), fitted().parameters).iteration_time)
-    half_width = NORMAL_80 * spread_of(novelty(case.model, run.accelerator, software_of(run)))
+    new = novelty(case.model, run.accelerator, software_of(run))
+    half_width = NORMAL_80 * spread_of(new) / new.scale.factor  # in ratios the ledger's scale is no part
     return SimilarTransformer(run, _rate(run, case), time, half_width, measured)
 
 

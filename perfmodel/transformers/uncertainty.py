@@ -111,6 +111,18 @@ def spread_of(
     return alone + ops.minimum(anchor_weight / fit.anchor_weights[SAME], 1.0) * (near - alone)
 
 
+def scale_in(new: Novelty, anchor_weight: Any = None) -> float:
+    """Return the factor of the ledger in that spread: 1 where a measured run has taken it away."""
+    spread = float(spread_of(new, anchor_weight))
+    fit, kind = fitted(), MIXED if new.experts else DENSE
+    alone = new.spread / new.scale.factor
+    if anchor_weight is None:
+        return spread / alone
+    near = min(fit.anchored_spreads[kind], fit.spreads[kind])
+    part = min(float(anchor_weight) / fit.anchor_weights[SAME], 1.0)
+    return spread / (alone + part * (near - alone))
+
+
 def why_wider(new: Novelty, anchor_weight: Any = None) -> list[str]:
     """Return in words what makes that spread wider than usual, and by which factor, the largest first."""
     if anchor_weight is not None and anchor_weight >= fitted().anchor_weights[SAME]:
