@@ -83,7 +83,7 @@ class JudgedRow(NamedTuple):
 
         Half-width 0.25, missed by 0.5: 0.5 wide, and ten times the 0.25 beyond its end.
 
-        >>> JudgedRow("", "", 0.5, 0.25, 0.4).score
+        >>> round(JudgedRow("", "", 0.5, 0.25, 0.4).score, 6)
         3.0
         """
         return 2 * self.half_80 + WINKLER_80 * max(0.0, abs(self.error) - self.half_80)

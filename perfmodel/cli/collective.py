@@ -225,8 +225,10 @@ def _print_notes(results: Sequence[Collective]) -> None:
 
     from perfmodel.cli.render import console
 
-    reasons = [reason for row in results if row.interval for reason in row.interval.wider_because]
-    lines = [f"interval wider because: {reason}" for reason in dict.fromkeys(reasons)]
+    reasons: dict[str, str] = {}  # of sizes that differ by the factor alone, the first
+    for reason in (reason for row in results if row.interval for reason in row.interval.wider_because):
+        reasons.setdefault(reason.partition(" (x")[0], reason)
+    lines = [f"interval wider because: {reason}" for reason in reasons.values()]
     limits = dict.fromkeys(row.network_limit for row in results if row.network_limit)
     lines = [*(f"what binds is {limit}" for limit in limits), *lines]
     out = console()
