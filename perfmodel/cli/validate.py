@@ -124,11 +124,11 @@ def command(
       perfmodel validate --mode anchored --by accelerator
       perfmodel validate --kind mlperf --mode anchored
       perfmodel validate --kind claims
-      perfmodel validate --leave-out software
       perfmodel validate --explain-row titan-0006
 
     --json has every row and the summary, --csv and --markdown the rows.  With --out-of-sample or --report,
-    the runs of --data are judged by a fit to them and those that come along, each without its own source.
+    the runs of --data are judged by a fit to them and those that come along, each without its own source;
+    --leave-out software, or another category, takes minutes.
     """
     from perfmodel.writing import check_writable
 
