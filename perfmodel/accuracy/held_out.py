@@ -24,15 +24,16 @@ instead of 14.8 and 11.3 %."""
 
 
 @cache
-def _first_held_out() -> dict[str, str]:
-    """The id of the first row held out, by file of ``validation/measured/``."""
+def _first_new() -> dict[str, tuple[str, bool]]:
+    """The id of the first row after the first ledger, and whether fits take it, by file of the measured."""
     with read_table(folder("validation") / "held_out.csv") as file:
-        return {row["file"]: row["first_row"] for row in csv.DictReader(file) if row["learned"] != "yes"}
+        return {row["file"]: (row["first_row"], row["learned"] == "yes") for row in csv.DictReader(file)}
 
 
 def learned_part(name: str) -> tuple[Path, str | None]:
     """Return the path of a file of ``validation/measured/``, and the id of the row where it is held out."""
-    return folder("validation") / "measured" / name, _first_held_out().get(name)
+    first, is_learned = _first_new().get(name, (None, True))
+    return folder("validation") / "measured" / name, None if is_learned else first
 
 
 def learned_bytes(name: str) -> bytes:
@@ -53,9 +54,8 @@ def require_entries(name: str, learned: Iterable[str]) -> None:
     ------
     InputError : one of them came after the first ledger, and has no entry there
     """
-    with read_table(folder("validation") / "held_out.csv") as file:
-        first = {row["file"]: row["first_row"] for row in csv.DictReader(file)}.get(name)
-    with read_table(folder("validation") / "measured" / name) as file:
+    first, _ = _first_new().get(name, (None, True))
+    with read_table(learned_part(name)[0]) as file:
         ids = [next(iter(row.values())) for row in csv.DictReader(file)]
     fresh = set(ids[ids.index(first) :]) if first in ids else set()
     known = {each.id for each in ledger()}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from perfmodel.accuracy.ledger import winkler
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.reading import read_table
 from perfmodel.resources import folder
@@ -29,8 +30,6 @@ CATEGORIES = ("source", "publisher", "network", "accelerator", "software", "fabr
 FIRST_YEAR, LAST_YEAR = 2000, 2100
 LEAST_SOURCES = 3
 """That a fit must have seen for the rows left out of it to be judged."""
-WINKLER_80 = 2 / (1 - 0.8)
-"""Penalty of the interval score, for each unit that a value lies outside an 80 % interval."""
 BEFORE = "0.2.0"
 """The version beside which leave-out tests are shown: each source predicted by a fit to the others."""
 
@@ -86,7 +85,7 @@ class JudgedRow(NamedTuple):
         >>> round(JudgedRow("", "", 0.5, 0.25, 0.4).score, 6)
         3.0
         """
-        return 2 * self.half_80 + WINKLER_80 * max(0.0, abs(self.error) - self.half_80)
+        return winkler(self.error, self.half_80)
 
 
 class Summary(NamedTuple):

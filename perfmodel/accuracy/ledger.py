@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from statistics import fmean, median
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 from perfmodel.errors import InputError
 from perfmodel.evidence import (
@@ -145,8 +145,16 @@ def ledger() -> tuple[Entry, ...]:
     return read_ledger(folder("validation") / NAME)
 
 
-def by_source(entries: Iterable[Entry], value: Callable[[Entry], float]) -> dict[str, list[float]]:
-    """Return values of entries by their source."""
+class _Measured(Protocol):
+    @property
+    def source(self) -> str: ...
+
+
+AnyEntry = TypeVar("AnyEntry", bound=_Measured)
+
+
+def by_source(entries: Iterable[AnyEntry], value: Callable[[AnyEntry], float]) -> dict[str, list[float]]:
+    """Return values of entries, or of judged ones, by their source."""
     result: defaultdict[str, list[float]] = defaultdict(list)
     for each in entries:
         result[each.source].append(value(each))
@@ -210,7 +218,12 @@ class Judged(NamedTuple):
     entry: Entry
     half_width: float
     constant: float
-    """Half-width of its kind, the same for all, from the other sources."""
+    """Half-width of its kind, the same for all, from the other sources; not a number where there is none."""
+
+    @property
+    def source(self) -> str:
+        """Who measured it."""
+        return self.entry.source
 
 
 def left_out(entries: Sequence[Entry]) -> list[Judged]:
@@ -220,22 +233,19 @@ def left_out(entries: Sequence[Entry]) -> list[Judged]:
     for source in dict.fromkeys(each.source for each in used):
         others = [each for each in used if each.source != source]
         by_others = scales(others)
-        for each in used:
-            if each.source == source and each.scaled_as is not None:
-                kind, job = each.scaled_as
-                factor = by_others[kind][job][0]
-                result.append(
-                    Judged(each, factor * each.half_width / each.scale, _constant(each.kind, source))
-                )
+        own = [each for each in used if each.source == source]
+        constant = {kind: _constant(others, kind) for kind in dict.fromkeys(each.kind for each in own)}
+        for each in own:
+            assert each.scaled_as is not None
+            kind, job = each.scaled_as
+            factor = by_others[kind][job][0]
+            result.append(Judged(each, factor * each.half_width / each.scale, constant[each.kind]))
     return result
 
 
-@cache
-def _constant(kind: str, source: str) -> float:
-    others = [e for e in ledger() if e.kind == kind and e.source != source and e.scaled_as is not None]
-    if not others:
-        return math.nan
-    return quantile(by_source(others, lambda each: abs(each.error)))
+def _constant(entries: Iterable[Entry], kind: str) -> float:
+    errors = by_source((each for each in entries if each.kind == kind), lambda each: abs(each.error))
+    return quantile(errors) if errors else math.nan
 
 
 def winkler(error: float, half_width: float, share: float = COVERED) -> float:
@@ -272,9 +282,9 @@ class Line(NamedTuple):
         return ", ".join("-" if math.isnan(score) else f"{score:.2f}" for score in self.scores)
 
 
-def lines(entries: Sequence[Entry] | None = None) -> list[Line]:
+def lines() -> list[Line]:
     """Return the table: each kind of entries, and each class of it."""
-    judged = left_out(ledger() if entries is None else entries)
+    judged = left_out(ledger())
     result = []
     for kind in dict.fromkeys(each.entry.kind for each in judged):
         of_kind = [each for each in judged if each.entry.kind == kind]
@@ -287,17 +297,14 @@ def lines(entries: Sequence[Entry] | None = None) -> list[Line]:
 
 def _line(name: str, judged: list[Judged]) -> Line:
     def over_sources(value: Callable[[Judged], float]) -> float:
-        by: defaultdict[str, list[float]] = defaultdict(list)
-        for each in judged:
-            by[each.entry.source].append(value(each))
-        return fmean(map(fmean, by.values()))
+        return fmean(map(fmean, by_source(judged, value).values()))
 
     def inside(each: Judged) -> float:
         return float(abs(each.entry.error) <= each.half_width)
 
     return Line(
         name,
-        len({each.entry.source for each in judged}),
+        len({each.source for each in judged}),
         len(judged),
         over_sources(lambda each: abs(math.expm1(-each.entry.error))),
         over_sources(lambda each: float(abs(each.entry.error) <= each.entry.half_width)),

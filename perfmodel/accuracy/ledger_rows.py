@@ -18,7 +18,7 @@ from perfmodel.accuracy.transformer_compare import Row as TransformerRow
 from perfmodel.accuracy.transformer_compare import novelty_of
 from perfmodel.accuracy.transformer_rows import shipped_transformer_runs
 from perfmodel.calibration import calibration
-from perfmodel.evidence import DATA_PARALLEL, KNOWN, NEW, TOGETHER, Scale, scale_of
+from perfmodel.evidence import KNOWN, NEW
 from perfmodel.prediction.collective_spread import is_seen, scale_at, size_class
 from perfmodel.prediction.interval import is_new_to
 from perfmodel.resolve import resolve
@@ -87,23 +87,21 @@ def _entries(rows: Iterable[Any], version: str, catalogue: Catalogue) -> Iterato
             continue
         kind, job, scale = _class_of(row, catalogue)
         error, half = math.log(time / predicted), math.log(row.high_80 / predicted)
-        yield Entry(version, kind, source, name, job, round(error, 3), round(half, 3), scale.factor)
+        yield Entry(version, kind, source, name, job, round(error, 3), round(half, 3), scale)
 
 
-def _class_of(row: Any, catalogue: Catalogue) -> tuple[str, str, Scale]:
+def _class_of(row: Any, catalogue: Catalogue) -> tuple[str, str, float]:
     """Kind and class of a row's entry, and the scale of its interval."""
     if isinstance(row, TransformerRow):
         new = novelty_of(row.run)
-        return "transformers, from specs", new.job if row.run.states_batch else NO_TIME, new.scale
+        return "transformers, from specs", new.job if row.run.states_batch else NO_TIME, new.scale.factor
     if isinstance(row, CollectiveRow):
         point = row.measurement.point
         assert point is not None
         size, several = int(size_class(point.message_bytes)), point.nodes > 1
         where = f"{'several nodes' if several else 'one node'}, from 1 MiB" if size else "below 1 MiB"
-        return f"collectives, {where}", KNOWN if is_seen(point) else NEW, scale_at(several, size)
+        return f"collectives, {where}", KNOWN if is_seen(point) else NEW, scale_at(several, size).factor
     setting = resolve(scenario_of_run(row.run, catalogue), catalogue)
     job = NEW if is_new_to(setting, calibration()) else KNOWN
-    if row.run.world_size == 1:
-        return "data parallel, from specs, one accelerator", job, scale_of(DATA_PARALLEL, job)
-    scale = scale_of(DATA_PARALLEL, NEW if job == NEW else TOGETHER)
-    return "data parallel, from specs, several accelerators", job, scale
+    on = "one accelerator" if row.run.world_size == 1 else "several accelerators"
+    return f"data parallel, from specs, {on}", job, row.scale

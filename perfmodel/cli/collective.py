@@ -225,10 +225,9 @@ def _print_notes(results: Sequence[Collective]) -> None:
 
     from perfmodel.cli.render import console
 
-    reasons: dict[str, str] = {}  # of sizes that differ by the factor alone, the first
-    for reason in (reason for row in results if row.interval for reason in row.interval.wider_because):
-        reasons.setdefault(reason.partition(" (x")[0], reason)
-    lines = [f"interval wider because: {reason}" for reason in reasons.values()]
+    # all sizes travel one path, so they have the same reasons; the factor is that of the first
+    reasons = next((row.interval.wider_because for row in results if row.interval), [])
+    lines = [f"interval wider because: {reason}" for reason in reasons]
     limits = dict.fromkeys(row.network_limit for row in results if row.network_limit)
     lines = [*(f"what binds is {limit}" for limit in limits), *lines]
     out = console()

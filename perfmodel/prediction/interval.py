@@ -188,13 +188,15 @@ def _measured(reason: str, setting: Setting, own: OwnEffects) -> bool:
     return kind in here and here[kind] in own.seen["accelerator" if kind == "architecture" else kind]
 
 
-def scale_by(result: dict[str, Any]) -> Any:
+def scale_by(result: dict[str, Any], mode: str = "specs") -> Any:
     """Return by how much errors on rows new to the model exceed those the spread was learned from.
 
     Parameters
     ----------
-    result : strength of each condition, numbers or arrays
+    result, mode : strength of each condition, numbers or arrays, and how it is predicted, as of ``factors``
     """
+    if mode != "specs":
+        return scale_of(DATA_PARALLEL, ANCHORED).factor
     known, new, together = (scale_of(DATA_PARALLEL, job).factor for job in (KNOWN, NEW, TOGETHER))
     known = known + (together - known) * result["several accelerators"]
     return known + (new - known) * result[IS_NEW]
@@ -212,10 +214,7 @@ def factors(result: dict[str, Any], mode: str, constants: Calibration) -> tuple[
     constants : what was learned of the conditions
     """
     spreads, own = constants.spread, constants.own
-    wider = scale_of(DATA_PARALLEL, ANCHORED).factor
-    if mode == "specs":
-        wider = scale_by(result)
-    near, far = _factors(result, spreads[mode], own if mode == "specs" else None, wider)
+    near, far = _factors(result, spreads[mode], own if mode == "specs" else None, scale_by(result, mode))
     if mode == "specs" or "specs" not in spreads:
         return near, far
     limits = _factors(result, spreads["specs"], own, scale_by(result))
@@ -292,5 +291,5 @@ def interval(
         high_95=iteration_time * far,
         wider_because=partial(reasons, setting, result, spread, constants),
         clipped_at=None,
-        scale=float(scale_by(result)) if mode == "specs" else scale_of(DATA_PARALLEL, ANCHORED).factor,
+        scale=float(scale_by(result, mode)),
     )

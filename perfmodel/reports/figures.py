@@ -14,7 +14,7 @@ from perfmodel.step.memory import listed
 from perfmodel.step.terms import ANY_TERM, sent
 from perfmodel.transformers.flops import NOMINAL_WORDS
 from perfmodel.transformers.words import short
-from perfmodel.units import dollars, duration, many, plural, rate, show, shown_part, without_rounding
+from perfmodel.units import counted, dollars, duration, many, rate, show, shown_part, without_rounding
 
 if TYPE_CHECKING:
     from perfmodel.api.layouts import Layouts
@@ -39,13 +39,9 @@ def overflows(predictions: Sequence[Prediction]) -> str | None:
     first, *more = lacking
     if len(lacking) == len(predictions) and len({each.memory.bytes for each in lacking}) == 1:
         return overflow(first)
-    others = (f", {each.memory.bytes / 2**30:.1f} at {_gpus(each)}" for each in more)
-    return f"{overflow(first)} at {_gpus(first)}{''.join(others)}"
-
-
-def _gpus(prediction: Prediction) -> str:
-    count = prediction.scenario["world_size"]
-    return f"{count} {plural('GPU', count)}"
+    needs = [overflow(first), *(f"{each.memory.bytes / 2**30:.1f}" for each in more)]
+    counts = [counted(each.scenario["world_size"], "GPU") for each in lacking]
+    return ", ".join(f"{need} at {count}" for need, count in zip(needs, counts, strict=True))
 
 
 def unfit(prediction: Prediction) -> str | None:

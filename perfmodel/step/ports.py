@@ -63,8 +63,9 @@ def fraction(
     sent: Any = rate if slowdown == 1 else node_bandwidth(rate, 1, 1.0, slowdown)
     spared = known[RDMA] if link.passes_kernel else own
     share: Any = kernel_spared_fraction(spared, known[KERNEL_TCP], most, sent)
-    least: Any = ops.minimum(own, share)
-    return least if link.passes_kernel else share  # type: ignore[no-any-return]
+    if link.passes_kernel:
+        share = ops.minimum(own, share)
+    return share  # type: ignore[no-any-return]
 
 
 def tcp_ceiling(calibration: Calibration, connections: int, usual: int = NCCL_CONNECTIONS) -> float:

@@ -15,8 +15,6 @@ from perfmodel.transformers.parameters import Fitted, fitted
 
 DENSE, MIXED = "dense, stated layout", "experts"
 """Keys of the learned spreads."""
-
-
 SAME_LIBRARY = {"fsdp": "torchtitan", "pytorch-ddp": "mingpt"}
 """Stacks that are libraries of PyTorch alone -> a measured stack that trains by the same library."""
 
@@ -29,6 +27,11 @@ class Novelty(NamedTuple):
     """Its id, where it is new."""
     software: str | None
     """Its stack, where that is new."""
+
+    @property
+    def kind(self) -> str:
+        """Key of its learned spread."""
+        return MIXED if self.experts else DENSE
 
     @property
     def job(self) -> str:
@@ -44,7 +47,7 @@ class Novelty(NamedTuple):
     @property
     def spread(self) -> float:
         """Standard deviation of ln(measured / predicted) from specs."""
-        return self.spread_by(fitted().spreads, MIXED if self.experts else DENSE)
+        return self.spread_by(fitted().spreads, self.kind)
 
     def spread_by(self, spreads: Mapping[str, float], kind: str, fit: Fitted | None = None) -> float:
         """Return the same by the spread of a class of development rows, and by another fit than the shipped.
@@ -103,8 +106,12 @@ def spread_of(
     anchor_weight : of the measured run that the prediction starts from, number or array; None without one
     kind, fit : class of the spreads, and what was learned; by default the job's, and the shipped fit
     """
-    fit, kind = fit or fitted(), kind or (MIXED if new.experts else DENSE)
-    alone = new.spread_by(fit.spreads, kind, fit)
+    fit, kind = fit or fitted(), kind or new.kind
+    return _narrowed(new.spread_by(fit.spreads, kind, fit), anchor_weight, kind, fit)
+
+
+def _narrowed(alone: float, anchor_weight: Any, kind: str, fit: Fitted) -> Any:
+    """Return a spread from specs, narrowed by a measured run of that weight."""
     if anchor_weight is None:
         return alone
     near = min(fit.anchored_spreads[kind], fit.spreads[kind])
@@ -113,14 +120,8 @@ def spread_of(
 
 def scale_in(new: Novelty, anchor_weight: Any = None) -> float:
     """Return the factor of the ledger in that spread: 1 where a measured run has taken it away."""
-    spread = float(spread_of(new, anchor_weight))
-    fit, kind = fitted(), MIXED if new.experts else DENSE
-    alone = new.spread / new.scale.factor
-    if anchor_weight is None:
-        return spread / alone
-    near = min(fit.anchored_spreads[kind], fit.spreads[kind])
-    part = min(float(anchor_weight) / fit.anchor_weights[SAME], 1.0)
-    return spread / (alone + part * (near - alone))
+    unscaled = _narrowed(new.spread / new.scale.factor, anchor_weight, new.kind, fitted())
+    return float(spread_of(new, anchor_weight) / unscaled)
 
 
 def why_wider(new: Novelty, anchor_weight: Any = None) -> list[str]:
