@@ -55,6 +55,15 @@ def test_a_machine_of_ones_own_takes_other_adapters_without_a_cap():
     assert times[1] < times[0]
 
 
+@pytest.mark.parametrize("workload", ["gpt2", "vgg16"])
+def test_the_limit_of_ones_own_machine_grows_with_its_adapters(workload):
+    """It was kept for eight adapters of the machine's own kind, and not for eight of another."""
+    asked = {"workload": workload, "node": "dgx-1v", "gpus": 64, "nics": 8}
+    own, slower = (predict(**asked, inter_link=link) for link in ("ib-edr-100g", "ib-fdr-56g"))
+    assert own.iteration_time < slower.iteration_time
+    assert not [each for each in own.warnings if "may send" in each]
+
+
 def test_more_adapters_under_a_cap_never_slow_a_send_down():
     """One send leaves by one adapter, which has all of its machine's limit while the others are idle."""
     job = {"workload": "t5-base", "accelerator": "t4", "gpus": 256, "framework": "levanter"}

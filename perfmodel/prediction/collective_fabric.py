@@ -126,8 +126,8 @@ def fabric_of(
     taken |= {"intra-link": inside, "inter-link": between, "nics": of_node if groups > 1 else None}
     notes = [*on.notes, *unusual, *_notes(taken)]
     capped_by = machine if outer is not own else None
-    if capped_by is not None and capped_by.network_bandwidth is not None:
-        limit = show(capped_by.network_bandwidth.value, "B/s")
+    if capped_by is not None and outer is not None:
+        limit = show(each * outer.bandwidth.value, "B/s")
         notes.append(f"taken: {limit} of a machine, the network limit of {capped_by.id}")
     if groups < nodes and link.domain is not None:
         words = f"one {_place_of(nodes)}" if groups == 1 else f"{groups} NVLink domains"
@@ -139,7 +139,7 @@ def fabric_of(
     host_link = catalogue.link(on.host_link.value) if on.host_link is not None else None
     where = Point(ranks, groups, link, outer, adapters, on.accelerator, host_link, capped_by=capped_by)
     if machine is not None and own is not None:
-        where = where._replace(lone_bandwidth=lone_bandwidth(own, machine, network_cap))
+        where = where._replace(lone_bandwidth=lone_bandwidth(own, machine, each, network_cap))
     if machine is not None and (sockets := _between_sockets(machine, where, catalogue)) is not None:
         where = where._replace(sockets=sockets.bandwidth)
         notes.append(f"taken: {sockets.words} between the processors of a node, as {machine.id} has")

@@ -190,7 +190,7 @@ def _adapter_limits(
 
 def machine_limit(setting: Setting) -> float | None:
     """Return what all adapters of a machine may send together [B/s]; None where nothing limits it."""
-    return network_cap(setting.node, setting.inter_link, setting.scenario.network_cap)
+    return network_cap(setting.node, setting.inter_link, setting.nics, setting.scenario.network_cap)
 
 
 def _share_of_cap(setting: Setting, calibration: Calibration, whole: float, slower: float) -> float:

@@ -218,7 +218,7 @@ def fabric_on(
         float(nics or machine.nics or 1),
         catalogue.link(machine.host_link or chip.host_link),
         connections=connections or NCCL_CONNECTIONS,
-        lone_bandwidth=lone_bandwidth(outer, machine, network_cap),
+        lone_bandwidth=lone_bandwidth(outer, machine, nics or machine.nics or 1, network_cap),
     )
 
 
