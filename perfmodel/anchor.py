@@ -1,7 +1,7 @@
 """A measurement to start from: ``iteration_time=0.145s@1`` or ``samples_per_second=220@1``.
 
-Of a transformer that is shared out the options of the measured run may follow:
-``iteration_time=6.2s@512,tensor_parallel=8``.
+Of a transformer that is shared out the options of the measured run may follow, and more runs after
+semicolons: ``iteration_time=6.2s@512,tensor_parallel=8; iteration_time=5.9s@512,tensor_parallel=4``.
 """
 
 from __future__ import annotations
@@ -86,6 +86,19 @@ class Anchor(NamedTuple):
         return {**kept, **self.options, "world_size": self.world_size}
 
 
+def parse_anchors(text: str) -> list[Anchor]:
+    """Read the anchors of a transformer.
+
+    >>> [anchor.world_size for anchor in parse_anchors("iteration_time=2s@8; iteration_time=1.1s@16")]
+    [8, 16]
+
+    Raises
+    ------
+    InputError : as of ``parse_anchor``
+    """
+    return [parse_anchor(each) for each in text.split(";")]
+
+
 def parse_anchor(text: str) -> Anchor:
     """Read an anchor.
 
@@ -99,6 +112,11 @@ def parse_anchor(text: str) -> Anchor:
     InputError : another form, a value that no accelerators can have measured, or an option that a measured
         run has not
     """
+    if ";" in text:
+        raise InputError(
+            f"anchor {text!r}: several runs are of transformers with a layout; of other networks, or for a "
+            "sensitivity, write them to a file for perfmodel calibrate --data"
+        )
     match = _FORM.fullmatch(text.strip())
     if not match or match[1] not in RANGES:
         raise InputError(
@@ -136,14 +154,14 @@ def _options(text: str, written: str) -> dict[str, Any]:
     return result
 
 
-def with_measured_run(
+def with_measured_runs(
     scenario: Scenario,
     software: str,
     precision: str,
     catalogue: Catalogue,
     resolve: Callable[[Scenario, Catalogue], Any],
-) -> tuple[Scenario, Any]:
-    """Return a scenario whose anchor says all of its run, and the ``Setting`` of that run.
+) -> tuple[Scenario, tuple[Any, ...]]:
+    """Return a scenario whose anchors say all of their runs, and the ``Setting`` of each run.
 
     Parameters
     ----------
@@ -155,16 +173,22 @@ def with_measured_run(
     ------
     InputError : no anchor, or a run that cannot be
     """
-    text = str(scenario.anchor)
-    anchor = parse_anchor(text)
     job = {name: getattr(scenario, name) for name in scenario.model_fields_set}
-    of_run = anchor.of_run(job | {"framework": software, "precision": precision})
-    try:
-        run = resolve(LaidOut.model_construct(**of_run), catalogue)
-        anchor.iteration_time(run.global_batch_size, run.workload.sequence_length)
-    except InputError as error:
-        raise InputError(f"anchor {text!r}: {error}") from error
-    assert run.layout is not None
+    job |= {"framework": software, "precision": precision}
+    words, runs = [], []
+    for anchor in parse_anchors(str(scenario.anchor)):
+        try:
+            run = resolve(LaidOut.model_construct(**anchor.of_run(job)), catalogue)
+            anchor.iteration_time(run.global_batch_size, run.workload.sequence_length)
+        except InputError as error:
+            raise InputError(f"anchor {anchor.words()!r}: {error}") from error
+        words.append(anchor._replace(options=_said(run)).words())
+        runs.append(run)
+    return scenario.model_copy(update={"anchor": "; ".join(words)}), tuple(runs)
+
+
+def _said(run: Any) -> dict[str, Any]:
+    """Return all that an anchor may say of its run."""
     words = run.layout.words()
     said: dict[str, Any] = {name: words[name] for name in (*SHARED_BY, "micro_batch_size")}
     said |= {"global_batch_size": run.global_batch_size, "precision": run.precision}
@@ -172,5 +196,4 @@ def with_measured_run(
         said |= {"sequence_length": run.workload.sequence_length}
     machine = {name: getattr(run.scenario, name) for name in MACHINE}
     machine |= {"accelerator": run.accelerator.id, "node": run.node.id}
-    said |= {name: value for name, value in machine.items() if value is not None}
-    return scenario.model_copy(update={"anchor": anchor._replace(options=said).words()}), run
+    return said | {name: value for name, value in machine.items() if value is not None}

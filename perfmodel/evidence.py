@@ -3,16 +3,18 @@
 The shape of an interval comes from development rows, each source predicted by a fit to the others.  Their
 errors are too small all the same, since the form of the model was chosen while looking at them.  A scale for
 each class of jobs comes from the ledger, ``validation/ledger.csv``: errors of shipped versions on rows that
-they had not seen.  ``python -m perfmodel.accuracy.ledger`` writes the scales.
+they had not seen.  ``python -m perfmodel.accuracy.levels`` writes the
+scales, and the levels of errors that jobs of one source share.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 RESULT = Path(__file__).parent / "evidence.json"
 TRANSFORMERS, COLLECTIVES, DATA_PARALLEL = "transformers", "collectives", "data parallel"
@@ -24,8 +26,25 @@ SEVERAL, ONE, SMALL = "several nodes", "one node", "below 1 MiB"
 TOGETHER, ANCHORED = "several accelerators", "anchored"
 """Classes of data-parallel jobs: on several accelerators, of measured software; and those that start from a
 measured run on one accelerator."""
+REPEAT = 0.02
+"""Standard deviation of the logarithm of a time when the same job is measured again (assumed)."""
+FREEDOM = 4.0
+"""Runs that a learned variance, and that of repeats, counts for beside those that contradict it (assumed)."""
 FEW = 5
 """Sources; a scale of fewer is rough."""
+
+
+def repeat_noise(squares: float, count: int) -> float:
+    """Return the standard deviation of the logarithm of a time when the same job is measured again.
+
+    Parameters
+    ----------
+    squares : sum of the squared deviations of ``count`` repeats from their mean
+
+    >>> round(repeat_noise(0.0, 1), 6)
+    0.02
+    """
+    return math.sqrt((FREEDOM * REPEAT**2 + squares) / (FREEDOM + count - 1))
 
 
 class Scale(NamedTuple):
@@ -72,3 +91,10 @@ def reason(words: str, factor: float, scale: Scale | None = None) -> str:
     'no measured run on x1 (x1.8; 6 sources say so)'
     """
     return f"{words} (x{factor:.1f}{f'; {scale.words}' if scale else ''})"
+
+
+@cache
+def levels_of(kind: str) -> Mapping[str, Any]:
+    """Return what errors of a kind of prediction share, and the same ``without`` each source."""
+    table: Mapping[str, Any] = json.loads(RESULT.read_text("utf-8"))["levels"][kind]
+    return table

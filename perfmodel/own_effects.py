@@ -17,7 +17,7 @@ from perfmodel.ops import Real, maximum, sqrt
 if TYPE_CHECKING:
     from perfmodel.efficiency import EffectInputs
 
-VERSION = 1
+VERSION = 2
 """Of the file; another one is refused."""
 KIND = "your own runs"
 """What the file calls itself."""
@@ -66,6 +66,11 @@ class OwnEffects(NamedTuple):
     """Root mean square of the runs' logarithmic errors, each predicted from the others."""
     seen: Mapping[str, Sequence[str]]
     """Accelerators, networks, software and links of the runs."""
+    jobs: Mapping[str, Sequence[float]] = {}
+    """Jobs of copies that were measured themselves, by ``job_key``: mean time [s], and the standard deviation
+    of its logarithm when it is measured again."""
+    transformers: Sequence[Mapping[str, Any]] = ()
+    """Runs of transformers, as ``transformers.own_runs.row_of`` writes them."""
 
     def computation(self, on: EffectInputs) -> float:
         """Return the logarithm of the factor on a configuration's computation."""
@@ -117,7 +122,7 @@ class OwnEffects(NamedTuple):
     def of_links(self) -> OwnEffects:
         """Return what is left where one's own profile says how fast an accelerator is."""
         links = {name: value for name, value in self.logarithms.items() if name.startswith("link/")}
-        return self._replace(logarithms=links, settled={})
+        return self._replace(logarithms=links, settled={}, jobs={}, transformers=())
 
 
 def fingerprint(content: bytes) -> str:
@@ -164,7 +169,7 @@ def effects_of(table: Mapping[str, Any], path: Path | str, base: str) -> OwnEffe
             {name: effect["logarithm"] for name, effect in table["effects"].items()},
             table["settled"],
             table["components"],
-            **{name: table[name] for name in ("scale", "noise", "scatter", "seen")},
+            **{name: table[name] for name in ("scale", "noise", "scatter", "seen", "jobs", "transformers")},
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{path}: damaged: {error}; {again}") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from perfmodel.anchor import with_measured_run
+from perfmodel.anchor import with_measured_runs
 from perfmodel.calibration import calibration
 from perfmodel.errors import InputError
 from perfmodel.link_caveats import GENERIC_NODE, check_racks, doubt_adapters, doubt_links, require_network
@@ -46,6 +46,15 @@ is a virtual one, it finds none and opens one."""
 ONE_PROCESS = "data-parallel-single-process"
 WITHIN_A_NODE = ("parameter-server-local", ONE_PROCESS)
 """Strategies whose accelerators share one host."""
+
+
+class Repeat(NamedTuple):
+    """The job itself was measured, on as many accelerators, and trains copies of a network."""
+
+    anchor: str | None
+    """The anchor as it was given; None of a calibration file."""
+    noise: float
+    """Standard deviation of the logarithm of its time, when it is measured again."""
 
 
 class Setting(NamedTuple):
@@ -109,8 +118,9 @@ class Setting(NamedTuple):
     """How a transformer is shared out; None where copies of the network are trained."""
     stack: Stack | None = None
     """Facts of the software that does."""
-    measured: Setting | None = None
-    """The run that an anchor was measured on, where a transformer is shared out."""
+    measured: tuple[Setting, ...] = ()
+    """The runs that anchors were measured on, where a transformer is shared out."""
+    repeat: Repeat | None = None
     compression: Scheme | None = None
     """How gradients are made smaller."""
     updates: Updates | None = None
@@ -252,9 +262,9 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     optimizer = taken.take("optimizer", scenario.optimizer, "adam" if sharing else workload.default_optimizer)
     if software != scenario.framework:
         taken.append(f"--framework {software}")
-    measured = None
+    measured: tuple[Setting, ...] = ()
     if sharing is not None and scenario.anchor is not None:
-        scenario, measured = with_measured_run(scenario, software, precision, catalogue, resolve)
+        scenario, measured = with_measured_runs(scenario, software, precision, catalogue, resolve)
     if accelerator.board_devices > 1:
         warnings.append(f"one {accelerator.id} is {accelerator.unit}; --gpus counts devices, not boards")
     profile = _profile(scenario.profile)

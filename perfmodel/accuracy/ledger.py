@@ -7,8 +7,6 @@ anything learns from it, and its error and the half-width that was stated are ke
 from __future__ import annotations
 
 import csv
-import hashlib
-import json
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -26,7 +24,6 @@ from perfmodel.evidence import (
     KNOWN,
     NEW,
     ONE,
-    RESULT,
     SEVERAL,
     SMALL,
     TOGETHER,
@@ -35,7 +32,6 @@ from perfmodel.evidence import (
 from perfmodel.reading import read_table
 from perfmodel.resources import folder
 from perfmodel.templating import render
-from perfmodel.writing import write_whole
 
 NAME = "ledger.csv"
 COVERED = 0.8
@@ -330,24 +326,3 @@ def section() -> str:
         lines=lines(),
         scales=scales(entries),
     )
-
-
-def refit() -> None:
-    """Work the scales out and write them, whole or not at all."""
-    text = (folder("validation") / NAME).read_bytes()
-    table = {
-        "made_by": "python -m perfmodel.accuracy.ledger",
-        "sha256": hashlib.sha256(text).hexdigest(),
-        "scales": {
-            kind: {
-                job: {"factor": float(f"{factor:.4g}"), "sources": sources}
-                for job, (factor, sources) in of.items()
-            }
-            for kind, of in scales(ledger()).items()
-        },
-    }
-    write_whole(RESULT, json.dumps(table, indent=1) + "\n")
-
-
-if __name__ == "__main__":
-    refit()

@@ -12,7 +12,6 @@ import numpy as np
 
 from perfmodel.accuracy.runs import TRUSTED
 from perfmodel.accuracy.summary import by_reason, errors, over_sources
-from perfmodel.accuracy.transformer_anchor import anchor_weights, anchored_logs, anchors_of, pairs_of
 from perfmodel.accuracy.transformer_fit import (
     Data,
     data_of,
@@ -29,6 +28,7 @@ from perfmodel.accuracy.transformer_rows import (
 from perfmodel.accuracy.transformer_software import software_of_row
 from perfmodel.step.profiled import NORMAL_80, NORMAL_95
 from perfmodel.transformers.job import Job
+from perfmodel.transformers.levels import learned as learned_levels
 from perfmodel.transformers.parameters import Fitted, fitted
 from perfmodel.transformers.step import step_of
 from perfmodel.transformers.uncertainty import Novelty, novelty
@@ -175,21 +175,12 @@ def _out_of_sample(able: list[TransformerRun], data: Data) -> Judged:
 
 
 def _anchored(able: list[TransformerRun], data: Data, judged: Judged, out_of_sample: bool) -> Judged:
-    anchors, misses = anchors_of(able), data.logs - judged.logs
-    trusted = [row for row, run in enumerate(able) if run.trust in TRUSTED]
-    pairs = pairs_of([able[row] for row in trusted], misses[trusted]) if out_of_sample else {}
-    logs = judged.logs.copy()
-    for source in np.unique(data.sources).tolist():
-        known = anchor_weights(pairs, source) if out_of_sample else fitted().anchor_weights
-        rows_of = data.sources == source
-        logs[rows_of] = anchored_logs(anchors, judged.logs, misses, known)[rows_of]
-    held = np.array([anchor is not None for anchor in anchors])
-    if not out_of_sample:
-        return Judged(logs, [fitted().anchored_spreads[run.kind] for run in able], held.tolist())
-    use = held & np.array([run.trust in TRUSTED for run in able])
-    near = data.rows(use)
-    each = {source: spreads(near, logs[use], source) for source in np.unique(data.sources).tolist()}
-    return Judged(logs, [each[run.source].get(run.kind, 0.0) for run in able], held.tolist())
+    from perfmodel.accuracy.levels import anchored
+
+    names = np.unique(data.sources).tolist()
+    levels = {name: learned_levels(name if out_of_sample else None) for name in names}
+    said = anchored(able, data.logs - judged.logs, np.array(judged.spreads), levels)
+    return Judged(judged.logs + said.shifts, said.spreads.tolist(), said.is_anchored.tolist())
 
 
 def _row(

@@ -241,8 +241,6 @@ def learned_from(measured: Sequence[TransformerRun]) -> list[TransformerRun]:
 
 def refit() -> None:
     """Fit to the shipped runs; write the result, whole or not at all."""
-    from perfmodel.accuracy.transformer_anchor import anchor_weights, anchored_logs, anchors_of, pairs_of
-
     learned = learned_from(shipped_transformer_runs())
     require_entries("transformer_runs.csv", (run.run_id for run in learned))
     data = data_of(learned)
@@ -255,10 +253,6 @@ def refit() -> None:
     between = {
         name: spread_between(data, left_out(data, scores, groups=of), of) for name, of in groups.items()
     }
-    misses, anchors = data.logs - logs, anchors_of(learned)
-    of_anchors = anchor_weights(pairs_of(learned, misses))
-    held = np.array([each is not None for each in anchors])
-    anchored = anchored_logs(anchors, logs, misses, of_anchors)[held]
     table: dict[str, Any] = {
         "made_by": "python -m perfmodel.accuracy.transformer_fit",
         "sha256": hashlib.sha256(learned_bytes("transformer_runs.csv")).hexdigest(),
@@ -269,10 +263,6 @@ def refit() -> None:
         "software_spread": float(f"{between['software']:.4g}"),
         "accelerators": sorted(set(groups["accelerator"].tolist())),
         "software": sorted(set(groups["software"].tolist())),
-        "anchored_spreads": {
-            kind: float(f"{of:.4g}") for kind, of in spreads(data.rows(held), anchored).items()
-        },
-        "anchor_weights": {kind: float(f"{of:.4g}") for kind, of in of_anchors.items()},
         "parameters": {name: float(f"{parameters[name]:.6g}") for name in PARAMETERS},
     }
     write_whole(RESULT, json.dumps(table, indent=1) + "\n")

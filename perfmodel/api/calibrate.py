@@ -18,8 +18,9 @@ from perfmodel.fitting.components import shipped_components
 from perfmodel.fitting.out_of_sample import OutOfSample, shipped
 from perfmodel.fitting.own_fabric import read_own_fabric
 from perfmodel.fitting.own_file import file_table, words
-from perfmodel.fitting.own_runs import Answer, Update, update
+from perfmodel.fitting.own_runs import Answer, Update
 from perfmodel.fitting.own_table import read_measured_runs, read_own_runs
+from perfmodel.fitting.own_update import updated
 from perfmodel.fitting.sources import Sources
 from perfmodel.fitting.write import Inputs, fitted, inputs_of, write_fitted
 from perfmodel.profile import Profile
@@ -261,10 +262,8 @@ def own_runs(
     files = [*([] if data is None else [str(data)]), *collectives]
     runs = [] if data is None else read_own_runs(str(data), catalogue)
     runs += read_own_fabric(collectives, job, catalogue)
-    known = shipped_components()
-    freedom = known.pop("freedom")
-    learned = update(runs, calibration(), known, freedom, ", ".join(Path(file).name for file in files))
-    return OwnRuns(learned, tuple(files))
+    name = ", ".join(Path(file).name for file in files)
+    return OwnRuns(updated(runs, calibration(), shipped_components(), name), tuple(files))
 
 
 def fit(data: str | Path | None = None, specs: Iterable[str | Path] = (), jobs: int = 1) -> Fit:

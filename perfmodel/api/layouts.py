@@ -30,7 +30,7 @@ from perfmodel.transformers.machine import fabric_on
 from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.search import SearchResult, search
 from perfmodel.transformers.software import PRECISIONS, Options
-from perfmodel.transformers.uncertainty import ends, novelty, spread_of, why_wider
+from perfmodel.transformers.uncertainty import ends, novelty, why_wider
 from perfmodel.transformers.words import short
 from perfmodel.units import show
 from perfmodel.workloads import workload as workload_named
@@ -345,7 +345,7 @@ def _row(
     return LayoutRow(
         layout.words(),
         time,
-        bounded(ends(time, spread_of(novelty(model, fabric.accelerator.id, framework))), time, least),
+        bounded(ends(time, novelty(model, fabric.accelerator.id, framework).spread), time, least),
         terms,
         {"bytes": sum(memory.values()), "capacity": fabric.accelerator.memory_capacity, **memory},
         mfu,

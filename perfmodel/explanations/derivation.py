@@ -16,7 +16,7 @@ from perfmodel.explanations.origins import Origins
 from perfmodel.explanations.recorder import Call, recorded
 from perfmodel.formula import FORMULAS
 from perfmodel.sensitivity.case import Case
-from perfmodel.step.evaluate import Outcome, Step, evaluate, measured_run, outcome
+from perfmodel.step.evaluate import Outcome, Step, evaluate, outcome, start_of
 
 
 class Derivation(NamedTuple):
@@ -41,7 +41,7 @@ def derivation(case: Case) -> Derivation:
     case : a setting and constants
     """
     setting, constants = case.setting, case.constants
-    start = measured_run(setting, constants)  # of the measured run only what comes out is a part of this
+    start = start_of(setting, constants)  # of measured runs only what comes out is a part of this
     with recorded() as calls:
         step: Step | Outcome = (
             evaluate(setting, constants) if setting.layout is None else outcome(setting, constants, start)

@@ -11,23 +11,18 @@ import numpy as np
 from perfmodel.accuracy.leave_out import Fold, JudgedRow, summarise
 from perfmodel.accuracy.leave_out_file import LEARNING_CURVE
 from perfmodel.accuracy.leave_out_transformers import KIND as TRANSFORMERS
-from perfmodel.accuracy.leave_out_transformers import TransformerFolds, shipped_transformers, spread_of
-from perfmodel.accuracy.transformer_anchor import anchor_weights, anchored_logs, anchors_of, pairs_of
-from perfmodel.accuracy.transformer_compare import novelty_of
-from perfmodel.accuracy.transformer_fit import covering, spreads
+from perfmodel.accuracy.leave_out_transformers import TransformerFolds, shipped_transformers
+from perfmodel.accuracy.levels import posterior, sources
 from perfmodel.calibration import beside
 from perfmodel.fitting.leave_out import KIND as DATA_PARALLEL
 from perfmodel.fitting.leave_out import LeaveOut, judged_by
 from perfmodel.fitting.out_of_sample import OutOfSample, shipped
 from perfmodel.fitting.own_runs import OwnRun, update
 from perfmodel.step.profiled import NORMAL_80, NORMAL_95
-from perfmodel.transformers import uncertainty
-from perfmodel.transformers.anchor import weight
+from perfmodel.transformers.levels import learned
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from perfmodel.transformers.parameters import Fitted
 
     Array = NDArray[np.float64]
     Places = NDArray[np.intp]
@@ -65,77 +60,48 @@ def draws(sources: NDArray[np.str_]) -> Iterator[Draw]:
 def learning_curve(jobs: int = 1) -> LeaveOut:
     """Return error and width by kind and number of runs given, from specs where there are none.
 
-    A transformer is anchored on the nearest of those of its network; data-parallel training is predicted by
-    a fit that all of them update.  Of collectives there is no curve: no prediction of one starts from others.
+    Each is predicted with all that are given, data-parallel training by a fit that they update.  Of
+    collectives there is no curve: no prediction of one starts from others.
 
     Parameters
     ----------
     jobs : processes that fit runs of data-parallel training
     """
-    answers = {TRANSFORMERS: _transformers(shipped_transformers()), DATA_PARALLEL: _training(shipped(jobs))}
     rows: dict[tuple[str, int], list[JudgedRow]] = defaultdict(list)
-    for kind, of in answers.items():
-        for count, judged in of:
-            rows[kind, count] += judged
+    for kind, count, judged in (*_transformers(shipped_transformers()), *_training(shipped(jobs))):
+        rows[kind, count] += judged
     summaries = [summarise(kind, str(count), of) for (kind, count), of in rows.items()]
     return LeaveOut(
         LEARNING_CURVE, {f"{kind}, {count} given": of for (kind, count), of in rows.items()}, summaries
     )
 
 
-def _transformers(fits: TransformerFolds) -> Iterator[tuple[int, list[JudgedRow]]]:
-    """Yield what is said of the judged runs of each draw, by how many are given."""
-    sources = fits.data.sources
-    logs, known = np.empty(len(sources)), {}
-    for source, own in _anchoring(fits).items():
-        fold = Fold(sources == source, sources != source)
+def _transformers(fits: TransformerFolds) -> Iterator[tuple[str, int, list[JudgedRow]]]:
+    """Yield what is said of the judged runs of each draw, by how many are given.
+
+    Of the ledger's sources, too, whose errors no fit has seen.
+    """
+    logs = np.empty(len(fits.data.logs))
+    for source in np.unique(fits.data.sources).tolist():
+        fold = Fold(fits.data.sources == source, fits.data.sources != source)
         logs[fold.judged] = fits.logs(fold)
-        known[source] = own
-    misses = fits.data.logs - logs
-    for draw in draws(sources):
-        for count in GIVEN:
-            yield count, _anchored(fits, draw, count, misses, known[draw.source])
+    for each in sources(logs):
+        kind = f"{TRANSFORMERS}, ledger" if each.is_new else TRANSFORMERS
+        for draw in draws(np.array([each.name] * len(each.misses))):
+            for count in GIVEN:
+                errors, spreads = posterior(each, draw.given[:count], draw.judged, learned(each.name))
+                rows = zip(draw.judged.tolist(), errors.tolist(), spreads.tolist(), strict=True)
+                yield (
+                    kind,
+                    count,
+                    [
+                        JudgedRow(each.ids[place], each.name, error, NORMAL_80 * spread, NORMAL_95 * spread)
+                        for place, error, spread in rows
+                    ],
+                )
 
 
-def _anchored(
-    fits: TransformerFolds, draw: Draw, count: int, misses: Array, known: Fitted
-) -> list[JudgedRow]:
-    """Return what is said of the judged runs of a draw, each from the nearest of the first that are given."""
-    given = np.isin(np.arange(len(misses)), draw.given[:count])
-    of_source = np.sort(np.concatenate([draw.given, draw.judged]))
-    anchors = anchors_of([fits.runs[place] for place in of_source], given[of_source])
-    result = []
-    for place, anchor in zip(of_source.tolist(), anchors, strict=True):
-        run, error, width = fits.runs[place], misses[place], spread_of(fits.runs[place], known)
-        if anchor is not None:
-            share = weight(anchor.kind, anchor.apart, known.anchor_weights)
-            error = error - share * misses[of_source[anchor.row]]
-            width = uncertainty.spread_of(novelty_of(run, known), share, run.kind, known)
-        result.append(JudgedRow(run.run_id, run.source, float(error), NORMAL_80 * width, NORMAL_95 * width))
-    judged = np.isin(of_source, draw.judged).tolist()
-    return [row for row, is_judged in zip(result, judged, strict=True) if is_judged]
-
-
-def _anchoring(fits: TransformerFolds) -> dict[str, Fitted]:
-    """Return what is known of widths and anchors without each source."""
-    data, anchors = fits.data, anchors_of(fits.runs)
-    misses = data.logs - fits.by_source
-    pairs = pairs_of(fits.runs, misses)
-    held = np.array([anchor is not None for anchor in anchors])
-    result = {}
-    for source in np.unique(data.sources).tolist():
-        weights = anchor_weights(pairs, source)
-        logs = anchored_logs(anchors, fits.by_source, misses, weights)
-        seen = held & (data.sources != source)
-        near = data.rows(seen)
-        every = covering(np.abs(logs - data.logs)[seen], near.sources)
-        known = fits.widths(data.sources != source)
-        anchored = dict.fromkeys(known.spreads, every) | spreads(near, logs[seen])
-        result[source] = known._replace(anchor_weights=weights, anchored_spreads=anchored)
-    return result
-
-
-def _training(learned: OutOfSample) -> Iterator[tuple[int, list[JudgedRow]]]:
+def _training(learned: OutOfSample) -> Iterator[tuple[str, int, list[JudgedRow]]]:
     """Yield what is said of the judged runs of each draw, by how many update a fit to the other sources."""
     rows = learned.measured
     for draw in draws(np.array([row.run.source for row in rows])):
@@ -152,4 +118,5 @@ def _training(learned: OutOfSample) -> Iterator[tuple[int, list[JudgedRow]]]:
             if count:
                 known = beside(constants, update(own[:count], constants, components, freedom, "").own)
             answers = zip(judged, *(each.tolist() for each in judged_by(judged, known)), strict=True)
-            yield count, [JudgedRow(row.run.run_id, draw.source, *numbers) for row, *numbers in answers]
+            rows_of = [JudgedRow(row.run.run_id, draw.source, *numbers) for row, *numbers in answers]
+            yield DATA_PARALLEL, count, rows_of

@@ -47,7 +47,7 @@ def file_table(learned: Update, files: Sequence[str]) -> dict[str, Any]:
         },
         **{
             name: getattr(own, name)
-            for name in ("settled", "components", "scale", "noise", "scatter", "seen")
+            for name in ("settled", "components", "scale", "noise", "scatter", "seen", "jobs", "transformers")
         },
     }
     return table | {"seal": seal(table)}
@@ -59,7 +59,14 @@ def _row(answer: Answer) -> dict[str, Any]:
         "run": answer.run,
         "measured": answer.time,
         **{name: math.expm1(getattr(answer, name)) for name in ("before", "left_out", "after")},
+        "width_before": _wide(answer.width_before),
+        "width_after": _wide(answer.width_after),
     }
+
+
+def _wide(half_width: float) -> float | None:
+    """Upper end of the 80 % interval over the prediction, less 1; None where none is stated."""
+    return None if math.isnan(half_width) else math.expm1(half_width)
 
 
 def worse(answers: Sequence[Answer]) -> list[Answer]:
@@ -83,13 +90,14 @@ def words(learned: Update) -> list[str]:
     lines = [
         f"{runs}: {before:.1%} off before, {left_out:.1%} each from the others (mean{about})",
         *_columns(
-            [("", "run", "measured", "before", "left out", "after")]
+            [("", "run", "measured", "before", "left out", "after", "80 % interval to")]
             + [
                 (
                     one.where,
                     one.run,
                     show(one.time, "s"),
                     *(f"{math.expm1(error):+.1%}" for error in (one.before, one.left_out, one.after)),
+                    _narrower(one),
                 )
                 for one in answers
             ]
@@ -108,7 +116,12 @@ def words(learned: Update) -> list[str]:
         )
         for name, (before, after) in learned.deviations.items()
     ]
-    return [*lines, "moved (time of computation, rate of links):", *_columns(moved)]
+    return [*lines, *(["moved (time of computation, rate of links):", *_columns(moved)] if moved else [])]
+
+
+def _narrower(answer: Answer) -> str:
+    before, after = _wide(answer.width_before), _wide(answer.width_after)
+    return "-" if before is None or after is None else f"+{before:.0%} -> +{after:.0%}"
 
 
 def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:

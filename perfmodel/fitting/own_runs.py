@@ -7,6 +7,7 @@ the runs, normal around their predictions, by a noise that is itself learned fro
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -74,6 +75,10 @@ class Answer(NamedTuple):
     """With the other settings learned from, and this one left out."""
     after: float
     """With all of them."""
+    width_before: float = math.nan
+    """Half the 80 % interval of the job by the shipped fit, in log time; not a number of all-reduces."""
+    width_after: float = math.nan
+    """The same where it was measured: the noise of repeats."""
 
 
 class Update(NamedTuple):
@@ -166,6 +171,12 @@ def update(
         [Answer(run.where, run.name, run.time, *each) for run, each in zip(runs, errors, strict=True)],
         refitted,
     )
+
+
+def nothing_learned(components: dict[str, float], file: str) -> Update:
+    """Return the update by no runs."""
+    variances = {name: value * value for name, value in components.items()}
+    return Update(OwnEffects(file, 0, {}, {}, variances, 1.0, 1.0, 0.0, _seen([])), {}, [])
 
 
 def _points(runs: Sequence[OwnRun]) -> tuple[list[OwnRun], list[int]]:

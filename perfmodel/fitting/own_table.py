@@ -19,7 +19,7 @@ from perfmodel.resolve import Setting
 from perfmodel.specs.options import Declared, declared
 from perfmodel.specs.scenario import OPTIONS, Scenario, field_of
 from perfmodel.specs.store import Catalogue
-from perfmodel.step.evaluate import evaluate
+from perfmodel.step.evaluate import outcome
 from perfmodel.units import parse
 
 _T = TypeVar("_T")
@@ -202,12 +202,7 @@ def _measured(line: _Line, setting: Setting, time: float) -> Run:
 
 
 def _own(where: str, setting: Setting, time: float) -> OwnRun:
-    if setting.layout is not None:
-        raise InputError(
-            f"{setting.workload.id} by {setting.software} shares a transformer out, of which no own runs are "
-            "learned from yet; leave the line out, and start from it by --anchor"
-        )
-    evaluate(setting, calibration())  # what cannot be evaluated, as a jitter's law, is the line's mistake
+    outcome(setting, calibration())  # what cannot be evaluated, as a jitter's law, is the line's mistake
     several = f"{setting.world_size} x " if setting.world_size > 1 else ""
     name = f"{setting.workload.id} on {several}{setting.accelerator.id}, batch {setting.local_batch_size}"
     return OwnRun(where, name, setting, time)

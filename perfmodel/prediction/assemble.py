@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from perfmodel.prediction.start_up import epoch_start, start_up, together
 from perfmodel.prediction.traffic import traffic_of
 from perfmodel.prediction.understood import understood
 from perfmodel.prediction.verdict import placement, slower_than_one, verdict
-from perfmodel.resolve import ONE_PROCESS, Setting, resolve
+from perfmodel.resolve import ONE_PROCESS, Repeat, Setting, resolve
 from perfmodel.specs.compression import caveats as compression_caveats
 from perfmodel.specs.scenario import AnyScenario, Scenario, scenario_of
 from perfmodel.specs.store import Catalogue
@@ -131,14 +132,38 @@ def settled(
 
 
 def _with_calibration(scenario: Scenario, catalogue: Catalogue) -> tuple[Setting, Calibration]:
-    from perfmodel.prediction.own_runs import remark
+    from perfmodel.prediction.own_runs import job_key, remark
 
     path = str(scenario.calibration)
     asked = scenario.model_copy(update={"calibration": None})
     setting, constants = settled(asked, catalogue, calibrated(path, scenario.profile))
-    moved = () if constants.own is None else (remark(setting, constants.own),)
+    own = constants.own
+    moved = () if own is None or (setting.layout and own.transformers) else (remark(setting, own),)
+    if own is not None and setting.layout is None and asked.anchor is None and asked.profile is None:
+        setting = _measured_itself(setting, own.jobs.get(job_key(setting)), asked, catalogue, constants)
     asked = setting.scenario.model_copy(update={"calibration": path})
     return setting._replace(scenario=asked, warnings=(*setting.warnings, *moved)), constants
+
+
+def _measured_itself(
+    setting: Setting,
+    measured: Sequence[float] | None,
+    scenario: Scenario,
+    catalogue: Catalogue,
+    constants: Calibration,
+) -> Setting:
+    """Return the setting of a job that starts from what was measured of it, where that is possible."""
+    if measured is None:
+        return setting
+    from perfmodel.prediction.node_anchor import anchored_setting
+
+    time, noise = measured
+    anchor = f"iteration_time={time!r}s@{setting.world_size}"
+    try:
+        anchored = anchored_setting(scenario.model_copy(update={"anchor": anchor}), catalogue, constants)
+    except InputError:  # its exchange alone is predicted to take longer
+        return setting
+    return anchored._replace(repeat=Repeat(None, noise))
 
 
 def _with_profile(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfmodel import ops
 from perfmodel.calibration import Calibration, Spread
-from perfmodel.evidence import ANCHORED, DATA_PARALLEL, KNOWN, NEW, TOGETHER, reason, scale_of
+from perfmodel.evidence import ANCHORED, DATA_PARALLEL, KNOWN, NEW, REPEAT, TOGETHER, reason, scale_of
 from perfmodel.prediction.bound import NOT_KNOWN, Alone
 from perfmodel.prediction.limits import crossed_link
 from perfmodel.prediction.result import Interval
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 OWN, LEAST = "own runs", "least variance"
 """Among what is known of a job: how much one's own runs settle of its error."""
+AGAIN = "measured itself"
+"""The same: standard deviation of its time when it is measured again, 0 where it was not measured itself."""
 NOTICED = 0.05
 """What a condition must add to the logarithm of the scale to be named as a reason."""
 
@@ -127,6 +129,10 @@ def strengths(
         "unseen link": several * link,
         "input": terms["input_time"] / whole,
     }
+    if setting.repeat is not None:
+        result[AGAIN] = setting.repeat.noise
+    elif setting.scenario.anchor is not None and setting.profile is None:
+        result[AGAIN] = REPEAT * math.sqrt(2) * (setting.world_size == 1)
     if constants.own is not None:
         on = conditions(setting)
         result[OWN] = constants.own.settles(on, communication, several)
@@ -218,7 +224,15 @@ def factors(result: dict[str, Any], mode: str, constants: Calibration) -> tuple[
     if mode == "specs" or "specs" not in spreads:
         return near, far
     limits = _factors(result, spreads["specs"], own, scale_by(result))
-    return ops.minimum(near, limits[0]), ops.minimum(far, limits[1])
+    near, far = ops.minimum(near, limits[0]), ops.minimum(far, limits[1])
+    if (again := result.get(AGAIN)) is None:
+        return near, far
+    from perfmodel.step.profiled import NORMAL_80, NORMAL_95
+
+    return (
+        ops.where(again > 0, ops.minimum(near, ops.exp(NORMAL_80 * again)), near),
+        ops.where(again > 0, ops.minimum(far, ops.exp(NORMAL_95 * again)), far),
+    )
 
 
 def alone_of(
@@ -291,5 +305,5 @@ def interval(
         high_95=iteration_time * far,
         wider_because=partial(reasons, setting, result, spread, constants),
         clipped_at=None,
-        scale=float(scale_by(result, mode)),
+        scale=1.0 if result.get(AGAIN) else float(scale_by(result, mode)),
     )

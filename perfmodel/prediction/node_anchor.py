@@ -7,8 +7,9 @@ import math
 from perfmodel.anchor import parse_anchor
 from perfmodel.calibration import Calibration
 from perfmodel.errors import InputError
+from perfmodel.evidence import REPEAT
 from perfmodel.prediction.verdict import placement
-from perfmodel.resolve import Setting, resolve
+from perfmodel.resolve import Repeat, Setting, resolve
 from perfmodel.root import bisect
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
@@ -36,10 +37,10 @@ def anchored_setting(scenario: Scenario, catalogue: Catalogue, constants: Calibr
         leads to, since the exchange alone takes longer
     """
     given = str(scenario.anchor)
-    anchor = parse_anchor(given)
     whole = resolve(_with(scenario, anchor=None), catalogue)
     if whole.layout is not None:
         return resolve(scenario, catalogue)
+    anchor = parse_anchor(given)
     if anchor.options:
         raise InputError(
             f"anchor {given!r}: copies of a network are measured by the options of the job itself; "
@@ -56,7 +57,9 @@ def anchored_setting(scenario: Scenario, catalogue: Catalogue, constants: Calibr
         raise InputError(f"anchor {given!r}: {error}") from error
     setting = resolve(_with(scenario, anchor=_on_one(time)), catalogue)
     named = set(setting.defaults)
+    is_same = (many.world_size, many.accelerators_per_node) == (whole.world_size, whole.accelerators_per_node)
     return setting._replace(
+        repeat=Repeat(given, REPEAT * math.sqrt(2)) if is_same else None,
         defaults=(*setting.defaults, *(each for each in many.defaults if each not in named)),
         warnings=(*setting.warnings, *_remarks(setting, many, 1 - time / measured)),
     )

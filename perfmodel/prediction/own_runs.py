@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import math
 
-from perfmodel.own_effects import OwnEffects, effect_names
+from perfmodel.own_effects import OwnEffects, effect_names, fingerprint
 from perfmodel.prediction.limits import crossed_link
+from perfmodel.prediction.understood import understood
 from perfmodel.resolve import Setting
 from perfmodel.step.fabric import inside_link
 from perfmodel.step.layer_rates import conditions
+
+OTHERWISE = ("anchor", "profile", "calibration", "scaling")
+"""Options that do not tell jobs apart."""
+
+
+def job_key(setting: Setting) -> str:
+    """Return what tells a job of copies from all others."""
+    told = {name: value for name, value in understood(setting).items() if name not in OTHERWISE}
+    return fingerprint(json.dumps(told, sort_keys=True, default=str).encode())
 
 
 def moved(setting: Setting, own: OwnEffects) -> dict[str, float]:
@@ -33,7 +44,7 @@ def remark(setting: Setting, own: OwnEffects) -> str:
         if name.startswith("link/")
     ]
     if setting.layout is not None:
-        return f"{runs} say nothing of a transformer that is shared out: it is as without them; see --anchor"
+        return f"{runs} are none of transformers with a layout: it is as without them"
     if not by_name and not links:
         return f"{runs} share no software, accelerator, network or link with this job: it is as without them"
     on = conditions(setting)

@@ -21,7 +21,7 @@ from perfmodel.resolve import Setting
 from perfmodel.specs.layout import SELECTIVE, Layout
 from perfmodel.specs.link import Link
 from perfmodel.specs.stack import AMPERE
-from perfmodel.step.evaluate import MeasuredRun, Outcome, measured_run, outcome_of
+from perfmodel.step.evaluate import Outcome, outcome_of, start_of
 from perfmodel.step.input_wait import shared_input_time
 from perfmodel.step.parts import figures
 from perfmodel.step.ports import bulk_bandwidth
@@ -38,12 +38,9 @@ from perfmodel.transformers.memory import ROOM, memory_of, memory_of_ends
 from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.step import Step, step_of
 from perfmodel.transformers.traffic import Row, moved, traffic_of
-from perfmodel.transformers.uncertainty import ends, novelty, scale_in, spread_of, why_wider
+from perfmodel.transformers.uncertainty import ends, novelty, why_wider
 from perfmodel.transformers.words import short
 from perfmodel.units import show
-
-IMPLAUSIBLE = 2.0
-"""Measured over predicted time, or the reverse, that hardly any of the measured runs has."""
 
 
 def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
@@ -54,7 +51,7 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
     job = job_of(case)
     layer = layer_of(job, learned, rates_of(job, learned))
     step = step_of(job, learned, layer)
-    start = measured_run(setting, constants)
+    start = start_of(setting, constants)
     result = outcome_of(setting, step, constants, start)
     time, factor = float(result.iteration_time), result.anchor_factor
     single = one_replica(layout, setting.scaling == "strong")
@@ -70,21 +67,21 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
     come_to = figures(setting, time, baseline_time, exposed, layout.data_parallel)
     more = figures_of(model, case, step, time)
     memory = memory_needed(job, setting.accelerator.memory_capacity)
-    known = novelty(model, setting.accelerator.id, setting.software), start and start.weight
+    new = novelty(model, setting.accelerator.id, setting.software)
+    spread, reasons, scale = new.spread, why_wider(new), new.scale.factor
+    if start is not None:
+        from perfmodel.prediction.own_transformers import narrowed
+
+        spread, reasons, scale = narrowed(setting, new, start)
     uncertain = Interval.model_construct(
-        **ends(time, spread_of(*known)),
-        wider_because=why_wider(*known),
-        clipped_at=None,
-        scale=scale_in(*known),
+        **ends(time, spread), wider_because=reasons, clipped_at=None, scale=scale
     )
     warnings = list(setting.warnings)
     least_time = least_iteration_time(setting)
-    if setting.measured is not None and start is not None:
-        warnings += _anchored(setting.measured, start, time, least_time)
-        from perfmodel.prediction.anchor_slip import slip_note
+    if start is not None:
+        from perfmodel.prediction.own_transformers import remarks
 
-        doubt = slip_note(str(setting.scenario.anchor), float(start[0]) / float(start[1]))
-        warnings += [doubt] if doubt else []
+        warnings += remarks(setting, new, start, constants, time, least_time)
     warnings += _caveats(setting, layout, bool(case.stack.flash) and not case.stack.checkpoints_operations)
     if come_to["scaling_efficiency"] > 1:
         warnings.append(
@@ -99,7 +96,7 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
         iteration_time=time,
         terms={name: float(each) for name, each in result.terms.items()},
         interval=physical(uncertain, time, least_time),
-        mode="specs" if start is None else "anchored",
+        mode="anchored" if setting.measured else "specs",
         model="transformer",
         sample=setting.workload.sample,
         scaling="weak" if setting.scaling == "weak" else "strong",
@@ -232,26 +229,6 @@ def _caveats(setting: Setting, layout: Layout, selects_nothing: bool) -> list[st
         )
     if layout.recompute == SELECTIVE and selects_nothing:
         remarks.append("--recompute selective changes nothing where attention keeps no scores")
-    return remarks
-
-
-def _anchored(run: Setting, start: MeasuredRun, time: float, least_time: float) -> list[str]:
-    """Return what a prediction owes to a measured run, and whether that can be."""
-    measured, predicted, weight = (float(each) for each in start)
-    ratio = measured / predicted
-    words = "the same job" if weight == 1 else f"weight {weight:.2f}, as learned of runs as far apart"
-    remarks = [
-        f"anchored on {show(measured, 's')} measured on {run.world_size} GPUs ("
-        f"{short(layout_of_setting(run).words())}), {ratio:.2f} x what is predicted of that run; {words}: "
-        f"all times x {ratio**weight:.2f}"
-    ]
-    if not 1 / IMPLAUSIBLE < ratio < IMPLAUSIBLE:
-        remarks.append("check the anchor's unit, batch and layout: few measured runs are as far off")
-    if time < least_time:
-        remarks.append(
-            f"{show(time, 's')} is less than the {show(least_time, 's')} that peaks and links allow: "
-            "check the unit and the batch of what was measured"
-        )
     return remarks
 
 

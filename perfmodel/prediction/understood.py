@@ -40,6 +40,8 @@ def understood(setting: Setting) -> dict[str, object]:
         "storage": setting.storage or setting.scenario.storage,
         "scaling": setting.scaling,
     }
+    if setting.repeat is not None:
+        filled["anchor"] = setting.repeat.anchor
     if setting.workload.tables is not None:
         filled["embedding"] = "sharded"
     elif has_tables(setting.workload):

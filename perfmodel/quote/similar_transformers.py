@@ -23,7 +23,7 @@ from perfmodel.transformers.job import Case
 from perfmodel.transformers.job import job_of as whole_job
 from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.step import step_of
-from perfmodel.transformers.uncertainty import novelty, spread_of
+from perfmodel.transformers.uncertainty import novelty
 from perfmodel.transformers.words import short
 
 FARTHEST = math.log(3.0)
@@ -146,7 +146,7 @@ def _similar(run: TransformerRun, claimed: Case, job: Job, framework: str | None
     )
     time = float(step_of(whole_job(case), fitted().parameters).iteration_time)
     new = novelty(case.model, run.accelerator, software_of(run))
-    half_width = NORMAL_80 * spread_of(new) / new.scale.factor  # in ratios the ledger's scale is no part
+    half_width = NORMAL_80 * new.spread / new.scale.factor  # in ratios the ledger's scale is no part
     return SimilarTransformer(run, _rate(run, case), time, half_width, measured)
 
 

@@ -253,7 +253,7 @@ def anchor(case: Case, factor: float) -> Case:
 def of_anchor(case: Case, quantity: str) -> float | None:
     """Return what was measured, if it was this quantity."""
     given = case.setting.scenario.anchor
-    if given is None:
+    if given is None or ";" in given:  # each of several says a part
         return None
     anchor = parse_anchor(given)
     return anchor.value if anchor.quantity == quantity else None

@@ -142,7 +142,7 @@ def _notes(result: Sensitivity) -> list[str]:
         lines.append(
             f"no known price of {setting.node.id}: give --price, USD per hour of one node, for its cost"
         )
-    if setting.measured is not None:
+    if setting.measured:
         lines.append("anchored: the measured run stays as it is; counts are varied from specs alone")
     elif setting.scenario.anchor is not None:
         lines.append("anchored: the measurement holds for this batch, which is not varied")

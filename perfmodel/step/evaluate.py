@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel.calibration import Calibration
 from perfmodel.equations.iteration import anchored_time, iteration_time
-from perfmodel.equations.transformer_anchor import weighted_anchor_factor
+from perfmodel.equations.levels import own_runs_factor
 from perfmodel.resolve import Setting
 from perfmodel.step.computation import Computation
 from perfmodel.step.fabric import Fabric
@@ -22,6 +22,7 @@ from perfmodel.step.parts import (
 from perfmodel.step.terms import Moment, SharedMoment, exposed_traffic, terms_of
 
 if TYPE_CHECKING:
+    from perfmodel.transformers.levels import Update
     from perfmodel.transformers.step import Step as SharedStep
 
 
@@ -51,24 +52,13 @@ class Outcome(NamedTuple):
     """By which a measured run moved all of them."""
 
 
-class MeasuredRun(NamedTuple):
-    """A measured run of a transformer that is shared out, and what it says of the predicted job."""
-
-    measured_time: Any
-    """[s]"""
-    predicted_time: Any
-    """Of the same run, from specs [s]."""
-    weight: Any
-    """Of the logarithm of one over the other, 1 where the job is that run."""
-
-
-def outcome(setting: Setting, constants: Calibration, start: MeasuredRun | None = None) -> Outcome:
+def outcome(setting: Setting, constants: Calibration, start: Update | None = None) -> Outcome:
     """Return what one iteration takes, of copies of a network or of a transformer that is shared out.
 
     Parameters
     ----------
     setting, constants : of the job
-    start : the measured run of an anchor, by default as ``measured_run`` says
+    start : what measured runs say of it, by default as ``start_of`` says
     """
     if setting.layout is None:
         step = evaluate(setting, constants)
@@ -76,30 +66,26 @@ def outcome(setting: Setting, constants: Calibration, start: MeasuredRun | None 
     from perfmodel.transformers.evaluate import step_of_setting
 
     step_of_job = step_of_setting(setting)
-    return outcome_of(setting, step_of_job, constants, start or measured_run(setting, constants))
+    return outcome_of(setting, step_of_job, constants, start or start_of(setting, constants))
 
 
-def measured_run(setting: Setting, constants: Calibration) -> MeasuredRun | None:
-    """Return the measured run that a setting's anchor is of; None where there is none."""
-    run = setting.measured
-    if run is None:
+def start_of(setting: Setting, constants: Calibration) -> Update | None:
+    """Return what an anchor and own runs say of a transformer; None where there are none of it."""
+    if setting.layout is None or not (setting.measured or (constants.own and constants.own.transformers)):
         return None
-    from perfmodel.anchor import parse_anchor
-    from perfmodel.transformers.anchor import weight_between
+    from perfmodel.transformers.own_runs import runs_of, update_of
 
-    anchor = parse_anchor(str(setting.scenario.anchor))
-    measured_time = anchor.iteration_time(run.global_batch_size, run.workload.sequence_length)
-    return MeasuredRun(measured_time, outcome(run, constants).iteration_time, weight_between(run, setting))
+    return update_of(setting, runs_of(setting, constants))
 
 
 def outcome_of(
-    setting: Setting, step: SharedStep, constants: Calibration, start: MeasuredRun | None = None
+    setting: Setting, step: SharedStep, constants: Calibration, start: Update | None = None
 ) -> Outcome:
     """Return what the step of a transformer that is shared out comes to."""
     terms = terms_of(SharedMoment(setting, step, constants))
     if start is None:
         return Outcome(iteration_time(**terms), terms)
-    factor = weighted_anchor_factor(*start)
+    factor = own_runs_factor(start.shift)
     terms = {name: anchored_time(time, factor) for name, time in terms.items()}
     return Outcome(iteration_time(**terms), terms, factor)
 

@@ -160,9 +160,9 @@ def _law(spec: str) -> None:
 
 
 def _anchor(spec: str) -> None:
-    from perfmodel.anchor import parse_anchor
+    from perfmodel.anchor import parse_anchors
 
-    parse_anchor(spec)
+    parse_anchors(spec)
 
 
 def check_anchor_of_copies(spec: str | None) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from perfmodel.anchor import Anchor, parse_anchor
+from perfmodel.anchor import Anchor, parse_anchors
 from perfmodel.calibration import Calibration
 from perfmodel.errors import InputError
 from perfmodel.prediction.bound import cut_ends, least_computation_time
@@ -21,26 +21,28 @@ from perfmodel.specs.laid_out import LaidOut
 from perfmodel.specs.layout import DEGREES, FULL, ZERO_3, Layout
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
-from perfmodel.step.evaluate import MeasuredRun, outcome_of
+from perfmodel.step.evaluate import outcome_of
 from perfmodel.step.input_wait import shared_input_time
 from perfmodel.step.parts import figures
 from perfmodel.step.ports import bulk_bandwidth
 from perfmodel.step.terms import sent
 from perfmodel.sweeps.axes import COMPUTATION, LAYOUT, PLACE, PLAN, WAY, Axes
 from perfmodel.sweeps.layout_rows import Codes, LayoutRows, kinds_of_layouts, numbers_of, picked
-from perfmodel.transformers.anchor import weight_between
 from perfmodel.transformers.evaluate import case_of_setting, fabric_of_setting, network_of, one_replica
 from perfmodel.transformers.job import Job
 from perfmodel.transformers.job import rows as chosen
 from perfmodel.transformers.many import distinct, job_of_many, step_of_many
 from perfmodel.transformers.memory import ROOM, memory_of
+from perfmodel.transformers.own_runs import measured_run, merged, runs_of_file, update_of
 from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.traffic import traffic_of
-from perfmodel.transformers.uncertainty import ends, novelty, spread_of
+from perfmodel.transformers.uncertainty import ends, novelty
 from perfmodel.workloads import workload
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from perfmodel.transformers.levels import Update
 
     Array = NDArray[np.float64]
 
@@ -81,7 +83,7 @@ def shares_out(axes: Axes, catalogue: Catalogue) -> bool:
 
 
 class _Runs(NamedTuple):
-    """The measured runs of an anchor, one for each layout of a sweep."""
+    """The measured runs of one anchor, one for each layout of a sweep."""
 
     anchor: Anchor
     setting: Setting
@@ -183,15 +185,18 @@ def _blocks(
     """Yield the blocks of settings that differ in their accelerators alone."""
     setting = settings[0]
     nodes = np.array([each.nodes for each in settings])
-    place = None if asked["anchor"] is None else _place_of_runs(asked, setting, catalogue)
+    anchors = [] if asked["anchor"] is None else parse_anchors(asked["anchor"])
+    places = [_place_of_runs(each, asked, setting, catalogue) for each in anchors]
     for codes in rows.parts():
-        numbers, runs = rows.numbers(codes), None
+        numbers, runs = rows.numbers(codes), list[_Runs]()
         layout, able = _layouts(numbers, setting)
-        if place is not None:
-            runs, possible = _runs(parse_anchor(asked["anchor"]), place, numbers)
+        for anchor, place in zip(anchors, places, strict=True):
+            if place is None:
+                able = False
+                continue
+            of_anchor, possible = _runs(anchor, place, numbers)
             able = able & possible
-        elif asked["anchor"] is not None:
-            able = False
+            runs.append(of_anchor)
         able = np.broadcast_to(able, codes["world_size"].shape)
         for reason, count in _reasons(asked, rows, picked(codes, ~able), setting, catalogue):
             refuse(count, reason)
@@ -199,16 +204,17 @@ def _blocks(
         if not len(which):
             continue
         some = picked(codes, which)
-        runs = runs and runs._replace(layout=chosen(runs.layout, which))
+        runs = [each._replace(layout=chosen(each.layout, which)) for each in runs]
         size = rows.numbers(some)["world_size"]
         of_size = {"world_size": size, "nodes": nodes[some["world_size"]] if np.ndim(size) else nodes[0]}
         options = asked | rows.options(some)
         yield _block(setting, chosen(layout, which), of_size, runs, options, len(which), constants)
 
 
-def _place_of_runs(asked: dict[str, Any], setting: Setting, catalogue: Catalogue) -> Setting | None:
+def _place_of_runs(
+    anchor: Anchor, asked: dict[str, Any], setting: Setting, catalogue: Catalogue
+) -> Setting | None:
     """Return a setting where the runs of an anchor were measured; None where that cannot be."""
-    anchor = parse_anchor(asked["anchor"])
     job = asked | {"framework": setting.software, "precision": setting.precision}
     try:
         place = _any_setting(anchor.of_run(job), catalogue)
@@ -260,7 +266,7 @@ def _block(
     setting: Setting,
     layout: Layout,
     of_size: dict[str, Any],
-    runs: _Runs | None,
+    runs: list[_Runs],
     options: dict[str, Any],
     rows: int,
     constants: Calibration,
@@ -291,7 +297,7 @@ def answers(
     setting: Setting,
     layout: Layout,
     constants: Calibration,
-    runs: _Runs | None = None,
+    runs: Sequence[_Runs] = (),
     of_size: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return every number of ``predict`` by its name; arrays of shape (layouts,), or a number all share.
@@ -299,14 +305,14 @@ def answers(
     Parameters
     ----------
     setting, layout : one of the settings of a place, and all layouts there
-    constants, runs : as for ``predict``, and the measured runs of an anchor
+    constants, runs : as for ``predict``, and the measured runs of anchors
     of_size : what of a ``Setting`` differs among the layouts with their accelerators
     """
     model, _ = network_of(setting.workload)
     block = _with_arrays(setting, layout)._replace(**of_size or {})
     job = _job(setting, layout)
     step = step_of_many(job, fitted().parameters)
-    start = None if runs is None else _start(runs, block, constants)
+    start = _start(runs, block, constants)
     time, terms, factor = outcome_of(block, step, constants, start)
     single = one_replica(layout, setting.scaling == "strong")
     baseline = step_of_many(_job(setting, single), fitted().parameters).iteration_time * factor
@@ -316,14 +322,9 @@ def answers(
     capacity = setting.accelerator.memory_capacity
     report: dict[str, Any] = {"iteration_time": time, **terms}
     report |= figures(block, time, baseline, traffic, layout.data_parallel)
-    report |= cut_ends(
-        ends(
-            time,
-            spread_of(novelty(model, setting.accelerator.id, setting.software), start and start.weight),
-        ),
-        time,
-        least_computation_time(block),
-    )
+    new = novelty(model, setting.accelerator.id, setting.software)
+    spread = new.spread if start is None else start.spread
+    report |= cut_ends(ends(time, spread), time, least_computation_time(block))
     fast = [bulk_bandwidth(link, constants) for link in (setting.inter_link, setting.intra_link)]
     over = np.where(block.domains > 1, *fast)
     return report | {
@@ -351,15 +352,15 @@ def _with_arrays(setting: Setting, layout: Layout) -> Setting:
     )
 
 
-def _start(runs: _Runs, block: Setting, constants: Calibration) -> MeasuredRun:
-    """Return what was measured of the runs of an anchor, and what is predicted of them."""
-    run = _with_arrays(runs.setting, runs.layout)
-    step = step_of_many(_job(runs.setting, runs.layout), fitted().parameters)
-    return MeasuredRun(
-        runs.anchor.iteration_time(run.global_batch_size, run.workload.sequence_length),
-        outcome_of(run, step, constants).iteration_time,
-        weight_between(run, block),
-    )
+def _start(runs: Sequence[_Runs], block: Setting, constants: Calibration) -> Update | None:
+    """Return what the runs of anchors, and those of a calibration file, say of a block of layouts."""
+    measured = [] if constants.own is None else runs_of_file(constants.own)
+    for each in runs:
+        run = _with_arrays(each.setting, each.layout)
+        step = step_of_many(_job(each.setting, each.layout), fitted().parameters)
+        time = each.anchor.iteration_time(run.global_batch_size, run.workload.sequence_length)
+        measured.append(measured_run(run, time, outcome_of(run, step, constants).iteration_time))
+    return update_of(block, merged(measured)) if measured else None
 
 
 def _job(setting: Setting, layout: Layout) -> Job:

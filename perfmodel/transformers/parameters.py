@@ -135,10 +135,6 @@ class Fitted(NamedTuple):
     parameters: Mapping[str, float]
     spreads: Mapping[str, float]
     """Standard deviation of ln(measured / predicted) out of sample, by class."""
-    anchored_spreads: Mapping[str, float]
-    """The same of a prediction that starts from the nearest other run."""
-    anchor_weights: Mapping[str, float]
-    """Of the logarithm of measured over predicted time of another run: its share by kind, and its reach."""
     accelerator_spread: float
     """Standard deviation among accelerators of their runs' mean ln(measured / predicted), each accelerator
     left out of the fit."""
@@ -158,8 +154,6 @@ def fitted() -> Fitted:
     return Fitted(
         parameters,
         table["spreads"],
-        table["anchored_spreads"],
-        table["anchor_weights"],
         table["accelerator_spread"],
         table["software_spread"],
         frozenset(table["accelerators"]),

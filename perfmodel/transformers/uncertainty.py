@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from perfmodel import ops
 from perfmodel.evidence import EXPERTS, KNOWN, NEW, TRANSFORMERS, Scale, reason, scale_of
 from perfmodel.specs.architecture import Architecture
 from perfmodel.step.profiled import NORMAL_80, NORMAL_95
-from perfmodel.transformers.anchor import SAME
 from perfmodel.transformers.architecture import Dimensions
 from perfmodel.transformers.parameters import Fitted, fitted
 
 DENSE, MIXED = "dense, stated layout", "experts"
 """Keys of the learned spreads."""
+NOTICED = 1.05
+"""Factor by which what is new about a job must still widen its interval to be named beside own runs."""
 SAME_LIBRARY = {"fsdp": "torchtitan", "pytorch-ddp": "mingpt"}
 """Stacks that are libraries of PyTorch alone -> a measured stack that trains by the same library."""
 
@@ -60,8 +62,13 @@ class Novelty(NamedTuple):
         by_new = (self.software is not None) * fit.software_spread
         return (spreads[kind] + on_new + by_new) * self.scale.factor
 
-    def reasons(self) -> list[tuple[float, str]]:
-        """Return by which factor each of it widens the interval, and in which words."""
+    def reasons(self, spread_of: Callable[[Novelty], Any] = attrgetter("spread")) -> list[tuple[float, str]]:
+        """Return by which factor each of it widens the interval, and in which words, the largest first.
+
+        Parameters
+        ----------
+        spread_of : what is left of the error of a job with this novelty; by default all of it
+        """
         result = []
         for without, words in (
             (self._replace(experts=False), "few runs of mixtures of experts were measured"),
@@ -69,7 +76,7 @@ class Novelty(NamedTuple):
             (self._replace(software=None), f"no measured run of {self.software}"),
         ):
             if without != self:
-                result.append((self.spread / without.spread, words))
+                result.append((float(spread_of(self) / spread_of(without)), words))
         return sorted(result, reverse=True)
 
 
@@ -92,43 +99,17 @@ def novelty(
     )
 
 
-def spread_of(
-    new: Novelty, anchor_weight: Any = None, kind: str | None = None, fit: Fitted | None = None
-) -> Any:
-    """Return the standard deviation of ln(measured / predicted) on rows that are new to the model.
-
-    From that of runs predicted from the nearest other one it grows, as the weight of an anchor falls to
-    nothing, to that of runs predicted from specs; a measurement can only narrow that.
+def why_wider(new: Novelty, spread_of: Callable[[Novelty], Any] | None = None) -> list[str]:
+    """Return in words what makes the interval of a job wider than usual, and by which factor, largest first.
 
     Parameters
     ----------
     new : what is new about the job
-    anchor_weight : of the measured run that the prediction starts from, number or array; None without one
-    kind, fit : class of the spreads, and what was learned; by default the job's, and the shipped fit
+    spread_of : as of ``Novelty.reasons``, where own runs narrow it; what then widens little is not named
     """
-    fit, kind = fit or fitted(), kind or new.kind
-    return _narrowed(new.spread_by(fit.spreads, kind, fit), anchor_weight, kind, fit)
-
-
-def _narrowed(alone: float, anchor_weight: Any, kind: str, fit: Fitted) -> Any:
-    """Return a spread from specs, narrowed by a measured run of that weight."""
-    if anchor_weight is None:
-        return alone
-    near = min(fit.anchored_spreads[kind], fit.spreads[kind])
-    return alone + ops.minimum(anchor_weight / fit.anchor_weights[SAME], 1.0) * (near - alone)
-
-
-def scale_in(new: Novelty, anchor_weight: Any = None) -> float:
-    """Return the factor of the ledger in that spread: 1 where a measured run has taken it away."""
-    unscaled = _narrowed(new.spread / new.scale.factor, anchor_weight, new.kind, fitted())
-    return float(spread_of(new, anchor_weight) / unscaled)
-
-
-def why_wider(new: Novelty, anchor_weight: Any = None) -> list[str]:
-    """Return in words what makes that spread wider than usual, and by which factor, the largest first."""
-    if anchor_weight is not None and anchor_weight >= fitted().anchor_weights[SAME]:
-        return [words for _, words in new.reasons() if new.experts and "experts" in words]
-    return [reason(words, factor, new.scale) for factor, words in new.reasons()]
+    if spread_of is None:
+        return [reason(words, factor, new.scale) for factor, words in new.reasons()]
+    return [reason(words, factor, new.scale) for factor, words in new.reasons(spread_of) if factor > NOTICED]
 
 
 def ends(time: Any, spread: Any) -> dict[str, Any]:

@@ -1,0 +1,295 @@
+"""Learn what errors of transformers are shared by source, network and likeness; judge what runs then say.
+
+Errors are those of development rows, each source predicted by a fit to the others, and of the ledger.  The
+numbers are those under which they are likeliest, a source counting for the root of its rows; then deviations
+among jobs of one source are those by which 80 % intervals hold 80 % with a few runs given, every source
+alike.  ``python -m perfmodel.accuracy.levels`` writes them, and the scales of the ledger, into
+``evidence.json``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from perfmodel.accuracy.held_out import learned_part
+from perfmodel.accuracy.leave_out_transformers import shipped_transformers
+from perfmodel.accuracy.ledger import NAME, ledger, left_out, quantile, scales
+from perfmodel.accuracy.runs import TRUSTED
+from perfmodel.accuracy.transformer_compare import novelty_of
+from perfmodel.accuracy.transformer_rows import TransformerRun, read_transformer_runs
+from perfmodel.evidence import FREEDOM, RESULT, TRANSFORMERS
+from perfmodel.reading import read_table
+from perfmodel.resources import folder
+from perfmodel.specs.store import Catalogue
+from perfmodel.step.profiled import NORMAL_80
+from perfmodel.transformers.levels import DISTANCES, LAYOUT, NAMED, Levels, Traits
+from perfmodel.writing import write_whole
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+    Places = NDArray[np.intp]
+
+DEVIATIONS = ("source", "network", "row", "rest")
+OF_LEDGER = "source of the ledger"
+"""Deviation of its sources, which are missed by more; an interval's own width says it, so it is not kept."""
+BELIEVED = {"source": 0.1, OF_LEDGER: 0.2, "network": 0.1, "row": 0.1, "rest": 0.03}
+"""Deviations before any row was looked at (assumed)."""
+DOUBT, DOUBT_OF_FALLS = 1.0, 1.5
+"""Standard deviation of their logarithms, and of those of falls, which are believed to be ``FALL``."""
+FALL = 0.5
+MOST = 60
+"""Rows of a source, drawn at random, that are learned from."""
+SEED = 20261126
+STEPS = (0.5, 0.2, 0.07)
+"""Of logarithms, tried up and down one number after the other until none helps."""
+GIVEN = (1, 3, 6)
+"""Runs that are given where intervals are made to hold 80 %."""
+DRAWS = 10
+
+
+class Source(NamedTuple):
+    """Errors of one source's rows."""
+
+    name: str
+    is_new: bool
+    """Whether they are the ledger's."""
+    ids: tuple[str, ...]
+    misses: Array
+    """ln(measured / predicted), shape (rows,)."""
+    spreads: Array
+    """Standard deviations that intervals stand for without any run given, shape (rows,)."""
+    apart: Array
+    """Shape (rows, rows, distances)."""
+    is_same_network: Array
+    """Shape (rows, rows)."""
+
+    def covariance(self, levels: Levels, of_source: Any) -> Array:
+        """Return that of the errors, shape (rows, rows), by the deviation of the source's error."""
+        falls = np.array([levels.falls[name] for name in DISTANCES])
+        result = of_source * np.broadcast_to(of_source, len(self.misses))[:, None]
+        result = result + levels.network**2 * self.is_same_network
+        result = result + levels.row**2 * np.exp(-self.apart @ falls)
+        return np.asarray(result + levels.rest**2 * np.eye(len(self.misses)))
+
+
+def source_of(
+    name: str, is_new: bool, runs: Sequence[TransformerRun], misses: Array, spreads: Array
+) -> Source:
+    """Return runs of a source, each with a case, as arrays."""
+    traits = [_traits(run) for run in runs]
+    columns = [np.array([getattr(each, key) for each in traits]) for key in NAMED]
+    differ = [(column[:, None] != column).astype(float) for column in columns]
+    layouts = np.array([[float(getattr(each.layout, key)) for key in LAYOUT] for each in traits])
+    differ.append((layouts[:, None] != layouts).sum(-1) / 2)
+    sizes = np.log(np.array([[float(size) for size in each.sizes] for each in traits]))
+    differ += list(np.moveaxis(abs(sizes[:, None] - sizes), -1, 0))
+    networks = np.array([each.network for each in traits])
+    same = (networks[:, None] == networks).astype(float)
+    ids = tuple(run.run_id for run in runs)
+    return Source(name, is_new, ids, misses, spreads, np.stack(differ, axis=-1), same)
+
+
+def _traits(run: TransformerRun) -> Traits:
+    """Return the traits of a published run, which is never known to be the same as another."""
+    case = run.case
+    assert case is not None
+    software = f"{run.framework} {run.year}"
+    return Traits(run.workload, run.accelerator, run.precision, software, case.layout, case.sequence_length)
+
+
+def sources(logs: Array | None = None) -> list[Source]:
+    """Return all sources: of development rows, then the named ones of the ledger.
+
+    Parameters
+    ----------
+    logs : predicted logarithms of development rows [s]; by default those of fits to the other sources
+    """
+    fits = shipped_transformers()
+    misses = fits.data.logs - (fits.by_source if logs is None else logs)
+    spreads = np.array([novelty_of(run).spread for run in fits.runs])
+    result = []
+    for name in np.unique(fits.data.sources).tolist():
+        of = np.flatnonzero(fits.data.sources == name)
+        result.append(source_of(name, False, [fits.runs[n] for n in of], misses[of], spreads[of]))
+    path, _ = learned_part("transformer_runs.csv")
+    rows = {run.run_id: run for run in read_transformer_runs(path, Catalogue.built_in()) if run.case}
+    judged = [
+        each
+        for each in left_out(ledger())
+        if each.entry.scaled_as and each.entry.scaled_as[0] == TRANSFORMERS and each.entry.id in rows
+    ]
+    for name in dict.fromkeys(each.source for each in judged):
+        of_source = [each for each in judged if each.source == name]
+        errors = np.array([each.entry.error for each in of_source])
+        widths = np.array([each.half_width / NORMAL_80 for each in of_source])
+        runs = [rows[each.entry.id] for each in of_source]
+        result.append(source_of(name, True, runs, errors, widths))
+    return result
+
+
+def _drawn(each: Source) -> Source:
+    if len(each.misses) <= MOST:
+        return each
+    some = np.sort(np.random.default_rng(SEED).permutation(len(each.misses))[:MOST])
+    within = np.ix_(some, some)
+    return each._replace(
+        misses=each.misses[some],
+        spreads=each.spreads[some],
+        apart=each.apart[within],
+        is_same_network=each.is_same_network[within],
+    )
+
+
+def _as_levels(logs: dict[str, float]) -> Levels:
+    value = {name: float(np.exp(log)) for name, log in logs.items()}
+    return Levels(
+        **{name: value[name] for name in DEVIATIONS}, falls={name: value[name] for name in DISTANCES}
+    )
+
+
+def _cost(logs: dict[str, float], every: Sequence[Source]) -> float:
+    """Return less the logarithm of the probability, but for a constant."""
+    levels, of_ledger = _as_levels(logs), float(np.exp(logs[OF_LEDGER]))
+    total = sum((logs[name] - np.log(mean)) ** 2 for name, mean in BELIEVED.items()) / DOUBT**2
+    total += sum((logs[name] - np.log(FALL)) ** 2 for name in DISTANCES) / DOUBT_OF_FALLS**2
+    total /= 2
+    for each in every:
+        triangle = np.linalg.cholesky(each.covariance(levels, of_ledger if each.is_new else levels.source))
+        scores = np.linalg.solve(triangle, each.misses)
+        whole = np.log(np.diag(triangle)).sum() + scores @ scores / 2
+        total += whole / np.sqrt(len(each.misses))
+    return float(total)
+
+
+def fit(every: Sequence[Source], start: dict[str, float] | None = None) -> dict[str, float]:
+    """Return the logarithms of the likeliest deviations and falls, by pattern search from ``start``."""
+    drawn = [_drawn(each) for each in every]
+    believed = {name: float(np.log(value)) for name, value in BELIEVED.items()}
+    logs = start or believed | dict.fromkeys(DISTANCES, float(np.log(FALL)))
+    best = _cost(logs, drawn)
+    for step in STEPS if start is None else STEPS[1:]:
+        moved = True
+        while moved:
+            moved = False
+            for name, way in [(name, way) for name in logs for way in (step, -step)]:
+                tried = logs | {name: logs[name] + way}
+                if (cost := _cost(tried, drawn)) < best - 1e-3:
+                    logs, best, moved = tried, cost, True
+    return logs
+
+
+def covering(every: Sequence[Source], levels: Levels) -> Levels:
+    """Return levels whose 80 % intervals hold 80 % with a few runs given, every source alike."""
+    ratios: dict[str, list[float]] = {}
+    for each in map(_drawn, every):
+        random = np.random.default_rng(SEED)
+        for count in GIVEN:
+            for _ in range(DRAWS):
+                order = random.permutation(len(each.misses))
+                if len(order) > count:
+                    error, spread = posterior(each, order[:count], order[count:], levels)
+                    ratios.setdefault(f"{each.name}, {count}", []).extend(abs(error) / (NORMAL_80 * spread))
+    factor = quantile(ratios)
+    return levels._replace(**{name: factor * getattr(levels, name) for name in ("network", "row", "rest")})
+
+
+def posterior(each: Source, given: Places, judged: Places, levels: Levels) -> tuple[Array, Array]:
+    """Return errors of judged rows with others given, and the standard deviations that are stated.
+
+    Parameters
+    ----------
+    each : the source
+    given, judged : places of its rows
+    levels : learned
+    """
+    matrix = each.covariance(levels, levels.of_source(each.spreads))
+    variances = np.diag(matrix)[judged]
+    if not len(given):
+        return each.misses[judged], np.sqrt(variances)
+    among, own, misses = matrix[np.ix_(given, given)], matrix[np.ix_(given, judged)], each.misses[given]
+    wider = max(1.0, (FREEDOM + misses @ np.linalg.solve(among, misses)) / (FREEDOM + len(given)))
+    shares = np.linalg.solve(among, own)
+    return each.misses[judged] - shares.T @ misses, np.sqrt(wider * (variances - (shares * own).sum(0)))
+
+
+class Anchored(NamedTuple):
+    """What is said of runs, each from the most alike other of its network and source; shape (runs,)."""
+
+    shifts: Array
+    """Of logarithms of predicted times."""
+    spreads: Array
+    is_anchored: NDArray[np.bool_]
+
+
+def anchored(
+    runs: Sequence[TransformerRun], misses: Array, spreads: Array, levels: dict[str, Levels]
+) -> Anchored:
+    """Predict each run from the most alike other one of its network and source.
+
+    Parameters
+    ----------
+    runs : measured, each with a case
+    misses, spreads : without any run given, shape (runs,)
+    levels : by source
+    """
+    result = Anchored(np.zeros(len(runs)), np.array(spreads), np.zeros(len(runs), dtype=bool))
+    names = np.array([run.source for run in runs])
+    unsure = np.array([run.trust not in TRUSTED for run in runs])
+    for name in np.unique(names).tolist():
+        of = np.flatnonzero(names == name)
+        each = source_of(name, False, [runs[n] for n in of], misses[of], result.spreads[of])
+        known = levels[name]
+        falls = np.array([known.falls[key] for key in DISTANCES])
+        far = each.apart @ falls + np.where(each.is_same_network > 0, 0.0, np.inf)
+        far[~unsure[of]] += np.where(unsure[of], np.inf, 0.0)  # what is doubted anchors nothing better
+        np.fill_diagonal(far, np.inf)
+        for place, nearest in enumerate(far.argmin(axis=1).tolist()):
+            if np.isfinite(far[place, nearest]):
+                error, spread = posterior(each, np.array([nearest]), np.array([place]), known)
+                result.shifts[of[place]] = misses[of[place]] - error[0]
+                result.spreads[of[place]] = spread[0]
+                result.is_anchored[of[place]] = True
+    return result
+
+
+def _table(levels: Levels) -> dict[str, Any]:
+    numbers = {name: float(f"{getattr(levels, name):.4g}") for name in DEVIATIONS}
+    return numbers | {"falls": {name: float(f"{of:.4g}") for name, of in levels.falls.items()}}
+
+
+def _learned(every: Sequence[Source]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the levels of all sources, then those without each."""
+    logs = fit(every)
+    yield "", _table(covering(every, _as_levels(logs)))
+    for name in dict.fromkeys(each.name for each in every):
+        others = [each for each in every if each.name != name]
+        yield name, _table(covering(others, _as_levels(fit(others, logs))))
+
+
+def refit() -> None:
+    """Learn the scales of the ledger and the levels; write them, whole or not at all."""
+    by_source = dict(_learned(sources()))
+    table = {
+        "made_by": "python -m perfmodel.accuracy.levels",
+        "sha256": hashlib.sha256(read_table(folder("validation") / NAME).getvalue().encode()).hexdigest(),
+        "scales": {
+            kind: {
+                job: {"factor": float(f"{factor:.4g}"), "sources": sources}
+                for job, (factor, sources) in of.items()
+            }
+            for kind, of in scales(ledger()).items()
+        },
+        "levels": {TRANSFORMERS: {"all": by_source.pop(""), "without": by_source}},
+    }
+    write_whole(RESULT, json.dumps(table, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    refit()

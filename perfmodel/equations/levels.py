@@ -1,0 +1,88 @@
+"""How much of one job's error another job of the same source has as well.
+
+Validity
+--------
+Errors in log time, ln(measured / predicted), of jobs that one source measured: an owner of machines, or a
+published series.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from perfmodel import ops
+from perfmodel.formula import formula
+
+if TYPE_CHECKING:
+    from perfmodel.ops import Real
+
+
+@formula(cites=())
+def likeness(distance: Real) -> Real:
+    r"""Share of the row error that two jobs have in common.
+
+    .. math:: \rho = e^{-d}
+
+    Parameters
+    ----------
+    distance : d [1], the sum of what the jobs differ in, each by how fast it falls there
+
+    Returns
+    -------
+    likeness [1]
+
+    Examples
+    --------
+    >>> likeness(0)
+    1.0
+    """
+    return ops.exp(-1.0 * distance)
+
+
+@formula(cites=())
+def shared_variance(
+    source_variance: Real, network_deviation: Real, row_deviation: Real, likeness: Real
+) -> Real:
+    r"""Covariance of the errors of two jobs of one source.
+
+    .. math:: k = s^2 + n^2 + r^2 \rho
+
+    Parameters
+    ----------
+    source_variance : s^2 [1], of what the source is missed by
+    network_deviation : n [1], of what its network is besides; 0 for jobs of two networks
+    row_deviation : r [1], of what jobs share the more alike they are
+    likeness : rho [1]
+
+    Returns
+    -------
+    shared_variance [1]
+
+    Examples
+    --------
+    >>> round(shared_variance(0.04, 0.1, 0.2, 0.5), 6)
+    0.07
+    """
+    return source_variance + network_deviation**2 + row_deviation**2 * likeness
+
+
+@formula(cites=())
+def own_runs_factor(shift: Real) -> Real:
+    r"""Factor by which runs of one's own move all predicted times of a job.
+
+    .. math:: a = e^m
+
+    Parameters
+    ----------
+    shift : m [1], posterior mean of ln(measured / predicted)
+
+    Returns
+    -------
+    anchor_factor [1]
+
+    Examples
+    --------
+    >>> own_runs_factor(0)
+    1.0
+    """
+    return ops.exp(1.0 * shift)

@@ -1,0 +1,82 @@
+"""What measured runs of a transformer do to its interval, and in words to its time."""
+
+from __future__ import annotations
+
+import math
+
+from perfmodel.anchor import parse_anchors
+from perfmodel.calibration import Calibration
+from perfmodel.prediction.anchor_slip import slip_note
+from perfmodel.resolve import Setting
+from perfmodel.step.profiled import NORMAL_80
+from perfmodel.transformers.levels import Run, Update, is_same, traits_of, updated
+from perfmodel.transformers.own_runs import run_of
+from perfmodel.transformers.uncertainty import Novelty, why_wider
+from perfmodel.transformers.words import short
+from perfmodel.units import show
+
+IMPLAUSIBLE = 2.0
+"""Measured over predicted time, or the reverse, that hardly any of the measured runs has."""
+
+
+def narrowed(setting: Setting, new: Novelty, start: Update) -> tuple[float, list[str], float]:
+    """Return the spread that runs leave of a job's error, why it is wide, and the ledger's factor in it."""
+    job = traits_of(setting)
+
+    def left(each: Novelty) -> float:
+        return float(updated(job, each.spread, start.runs).spread)
+
+    spread = left(new)
+    unscaled = float(updated(job, new.spread / new.scale.factor, start.runs).spread)
+    return spread, why_wider(new, left), spread / unscaled
+
+
+def remarks(
+    setting: Setting, new: Novelty, start: Update, constants: Calibration, time: float, least_time: float
+) -> list[str]:
+    """Return what a prediction owes to measured runs, and whether that can be.
+
+    Parameters
+    ----------
+    setting, new, start : the job, what is new about it, and what runs say of it
+    constants : beside which the runs were predicted
+    time, least_time : predicted with the runs, and the least that physics allows [s]
+    """
+    said, doubts = [], []
+    anchors = parse_anchors(str(setting.scenario.anchor)) if setting.measured else []
+    for run, anchor in zip(setting.measured, anchors, strict=True):
+        measured = float(anchor.iteration_time(run.global_batch_size, run.workload.sequence_length))
+        ratio = math.exp(run_of(run, measured, constants).miss)
+        assert run.layout is not None
+        said.append(
+            f"anchored on {show(measured, 's')} measured on {run.world_size} GPUs "
+            f"({short(run.layout.words())}), {ratio:.2f} x what is predicted of that run"
+        )
+        if (doubt := slip_note(anchor.words(), ratio)) is not None:
+            doubts.append(doubt)
+        elif not 1 / IMPLAUSIBLE < ratio < IMPLAUSIBLE:
+            doubts.append("check the anchor's unit, batch and layout: few measured runs are as far off")
+    if constants.own is not None and constants.own.transformers:
+        said.append(f"{constants.own.runs} runs of your own ({constants.own.file})")
+    said.append(
+        f"{_alike(setting, start.runs)}: all times x {math.exp(start.shift):.2f}, {_width(new, start)}"
+    )
+    if time < least_time:
+        doubts.append(
+            f"{show(time, 's')} is less than the {show(least_time, 's')} that peaks and links allow: "
+            "check the unit and the batch of what was measured"
+        )
+    return ["; ".join(said), *doubts]
+
+
+def _alike(setting: Setting, runs: list[Run]) -> str:
+    job = traits_of(setting)
+    if any(is_same(job, run.traits) for run in runs):
+        return "the same job"
+    same = sum(run.traits.network == job.network for run in runs)
+    return f"{same} of {len(runs)} of its network" if same < len(runs) else "of its network"
+
+
+def _width(new: Novelty, start: Update) -> str:
+    before, after = (math.expm1(NORMAL_80 * spread) for spread in (new.spread, start.spread))
+    return f"80 % interval +{before:.0%} before, +{after:.0%} now"

@@ -1,0 +1,113 @@
+"""Runs of transformers that their owner measured: anchors of a job, and those of a calibration file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perfmodel.anchor import parse_anchors
+from perfmodel.calibration import Calibration
+from perfmodel.evidence import repeat_noise
+from perfmodel.resolve import Setting
+from perfmodel.specs.layout import Layout
+from perfmodel.step.evaluate import outcome_of
+from perfmodel.transformers.evaluate import network_of, step_of_setting
+from perfmodel.transformers.levels import (
+    Run,
+    Traits,
+    Update,
+    is_same,
+    traits_of,
+    updated,
+)
+from perfmodel.transformers.uncertainty import Novelty, novelty
+
+if TYPE_CHECKING:
+    from perfmodel.own_effects import OwnEffects
+
+
+def novelty_of(setting: Setting) -> Novelty:
+    """Return what is new about a setting with a layout."""
+    return novelty(network_of(setting.workload)[0], setting.accelerator.id, setting.software)
+
+
+def measured_run(run: Setting, time: Any, predicted: Any) -> Run:
+    """Return a run of a setting that was measured, by its times [s]."""
+    return Run(traits_of(run), novelty_of(run).spread, np.log(time / predicted))
+
+
+def run_of(run: Setting, time: float, constants: Calibration) -> Run:
+    """Return a run of a setting, predicted by the shipped fit."""
+    return measured_run(run, time, float(outcome_of(run, step_of_setting(run), constants).iteration_time))
+
+
+def runs_of(setting: Setting, constants: Calibration) -> list[Run]:
+    """Return what was measured by the owner of a job: its anchors, and the runs of a calibration file."""
+    runs = [] if constants.own is None else runs_of_file(constants.own)
+    if setting.measured:
+        anchors = parse_anchors(str(setting.scenario.anchor))
+        for run, anchor in zip(setting.measured, anchors, strict=True):
+            time = anchor.iteration_time(run.global_batch_size, run.workload.sequence_length)
+            runs.append(run_of(run, time, constants))
+    return merged(runs)
+
+
+def update_of(setting: Setting, runs: Sequence[Run]) -> Update:
+    """Return what runs say of a setting with a layout, which may be of arrays."""
+    return updated(traits_of(setting), novelty_of(setting).spread, runs)
+
+
+def merged(runs: Iterable[Run]) -> list[Run]:
+    """Return runs of which none is of the same job as another: repeats as their mean and scatter."""
+    groups: list[list[Run]] = []
+    for run in runs:
+        group = next((each for each in groups if _are_same(each[0].traits, run.traits)), None)
+        if group is None:
+            groups.append([run])
+        else:
+            group.append(run)
+    return [_mean(group) for group in groups]
+
+
+def _are_same(one: Traits, other: Traits) -> bool:
+    return bool(np.all(is_same(one, other)))
+
+
+def _mean(group: Sequence[Run]) -> Run:
+    count = sum(run.repeats for run in group)
+    if len(group) == 1:
+        return group[0]
+    mean = sum(run.repeats * run.miss for run in group) / count
+    squares = sum((run.repeats - 1) * run.noise**2 + run.repeats * (run.miss - mean) ** 2 for run in group)
+    return group[0]._replace(miss=mean, noise=repeat_noise(squares, count), repeats=count)
+
+
+def row_of(run: Run) -> dict[str, Any]:
+    """Return a run as a calibration file holds it."""
+    traits = run.traits._asdict() | {
+        "layout": {name: float(value) for name, value in run.traits.layout._asdict().items()},
+        "machine": list(run.traits.machine),
+    }
+    return traits | {
+        "spread": float(f"{run.spread:.6g}"),
+        "miss": float(f"{run.miss:.9g}"),
+        "noise": float(f"{run.noise:.6g}"),
+        "repeats": run.repeats,
+    }
+
+
+def runs_of_file(own: OwnEffects) -> list[Run]:
+    """Return the runs of transformers that a calibration file holds."""
+    return [_run(row) for row in own.transformers]
+
+
+def _run(row: Mapping[str, Any]) -> Run:
+    names = [name for name in Traits._fields if name not in ("layout", "machine")]
+    traits = Traits(
+        **{name: row[name] for name in names},
+        layout=Layout(**row["layout"]),
+        machine=tuple(row["machine"]),
+    )
+    return Run(traits, row["spread"], row["miss"], row["noise"], row["repeats"])
