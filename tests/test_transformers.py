@@ -14,10 +14,6 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from perfmodel import layouts
-from perfmodel.accuracy import transformer_fit, transformer_section
-from perfmodel.accuracy.runs import TRUSTED
 from perfmodel.accuracy.transformer_anchor import (
     anchor_weights,
     anchors_of,
@@ -26,6 +22,11 @@ from perfmodel.accuracy.transformer_anchor import (
     term_distance,
     term_shares,
 )
+from perfmodel.transformers.anchor import OTHER, REACH, SAME
+
+from perfmodel import layouts
+from perfmodel.accuracy import transformer_fit, transformer_section
+from perfmodel.accuracy.runs import TRUSTED
 from perfmodel.accuracy.transformer_compare import (
     STATED_NODES,
     compare_transformers,
@@ -57,7 +58,6 @@ from perfmodel.specs.layout import SHARDING, caveats, check, layout_of
 from perfmodel.specs.stack import STACKS, stack
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.profiled import NORMAL_80
-from perfmodel.transformers.anchor import OTHER, REACH, SAME
 from perfmodel.transformers.architecture import dimensions_of
 from perfmodel.transformers.job import Case, job_of, jobs_of
 from perfmodel.transformers.machine import Fabric, chip_of, fabric_on

@@ -97,6 +97,7 @@ class Sweep(Table):
         self.notes += _caps(self._axes, catalogue)
         tries(len(self))
         (path,), profile = self._axes["calibration"], self._axes["profile"][0]
+        self.notes += _measured_jobs(path)
         asked = dict.fromkeys(
             (*ALWAYS, *(name for name in Scenario.model_fields if name in by_field(options)))
         )
@@ -291,3 +292,11 @@ def _caps(axes: Axes, catalogue: Catalogue) -> tuple[str, ...]:
         note = cap_note(node, catalogue.link(between), nics or node.nics or 1)
         notes |= {note: None} if note else {}
     return tuple(notes)
+
+
+def _measured_jobs(path: str | None) -> tuple[str, ...]:
+    """Say which rows of copies of a network ``predict`` answers by more than a sweep does."""
+    own = None if path is None else calibrated(path, None).own
+    if own is None or not own.jobs:
+        return ()
+    return (f"{path}: predict starts jobs that were measured themselves from their own time, a sweep none",)
