@@ -28,6 +28,7 @@ from perfmodel.economics import Conditions
 from perfmodel.equations.fusion import CYCLE_TIME
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
+from perfmodel.prediction.assemble import AT_PEAK
 from perfmodel.prediction.ratio import ratio_between
 from perfmodel.sensitivity.case import Case
 from perfmodel.sensitivity.elasticity import case_of
@@ -125,6 +126,8 @@ class Violation(NamedTuple):
     strategy: str = "all-reduce"
     longest_message: float = 0.0
     """Of what Horovod fuses, before or after the change, and a cycle: as a part of the iteration time."""
+    at_peak: bool = False
+    """Whether computation takes as long as the peak does, which learned efficiencies would beat."""
 
 
 SHARED_OUT = 0.5
@@ -283,6 +286,7 @@ def violations(asked: dict[str, Any], rng: random.Random) -> Iterator[Violation]
                 setting.scenario.algorithm,
                 setting.strategy,
                 longest / found.iteration_time,
+                AT_PEAK in found.warnings,
             )
 
 
