@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
+from perfmodel.equations.link_rates import node_bandwidth
 from perfmodel.errors import InputError
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
@@ -77,7 +79,10 @@ def network_cap(node: Node, link: Link, nics: int, keeps: bool = True) -> float 
     limit = node.network_bandwidth
     if limit is None or not keeps or not (node.rented or link.id == node.inter_link):
         return None
-    return limit.value if node.rented else limit.value * max(1.0, nics / (node.nics or 1))
+    if node.rented or nics <= (own := node.nics or 1):
+        return limit.value
+    grown: Any = node_bandwidth(limit.value, nics / own, 1.0, 1.0)
+    return grown  # type: ignore[no-any-return]
 
 
 def capped(link: Link, node: Node, nics: int, keeps: bool = True) -> Link:

@@ -265,6 +265,8 @@ QUANTITIES: dict[str, Quantity] = {
     "path_bandwidth": Quantity("B_p", "B/s", "between the accelerators of a node and its adapters"),
     "machine_bandwidth": Quantity("B_v", "B/s", "what a provider lets a whole machine send"),
     "sockets_bandwidth": Quantity("B_x", "B/s", "between the processors of a node"),
+    "lone_bandwidth": Quantity("B_1", "B/s", "of all ranks of a node, were each as fast as one alone"),
+    "shared_bandwidth": Quantity("B", "B/s", "of all ranks of a node at once"),
     "adapters": Quantity("n_a", "1", "network adapters of a node"),
     "server_fraction": Quantity("\\phi_s", "1", "share of a port that parameter servers reach"),
     "staged_fraction": Quantity("\\phi_h", "1", "share of a link that is left by way of host memory"),

@@ -64,6 +64,18 @@ EXCEPTIONS = (
         lambda v: 0.001,
     ),
     Allowed(
+        "peak: what launches and memory take less, products take more",
+        "Where learned efficiencies would beat the peak, all passes are slowed until the iteration takes "
+        "what the peak does, launches and update included.  Faster ones leave more of that to products, and "
+        "less to layers of many launches: where those come last, gradients of the others are ready later.",
+        lambda v: (
+            v.check == "better_hardware"
+            and v.at_peak
+            and v.of.startswith(("kernel_floor ", "dispatch_time ", "memory_bandwidth "))
+        ),
+        lambda v: 0.001,
+    ),
+    Allowed(
         "profile: only its passes spread",
         "The spread that goes with a profile is that of the passes, not of the update.  Where the host sets "
         "the pace, a faster update hides less of the host's work, which then counts to the passes: the "

@@ -72,6 +72,17 @@ def test_more_adapters_under_a_cap_never_slow_a_send_down():
     assert times == sorted(times, reverse=True)
 
 
+def test_faster_adapters_slow_no_send_that_its_connections_bind():
+    """All ranks' sends together were less of the machine's limit the faster an adapter was alone."""
+    job = {"workload": "gpt2", "accelerator": "a10g", "gpus": 64, "framework": "nemo", "nics": 4}
+    job |= {"pipeline_parallel": 2, "tensor_parallel": 4, "local_batch_size": 16, "accumulation_steps": 2}
+    slow, fast = (
+        predict(**job, inter_link=link, connections=4).terms["stage_transfer_time"]
+        for link in ("aws-25g", "aws-50g")
+    )
+    assert fast <= slow * (1 + 1e-9)
+
+
 def test_layouts_and_collectives_keep_the_cap_too():
     asked = {"gpus": 8, "node": "aws-g5.xlarge", "global_batch_size": 64}
     own, other, free = (

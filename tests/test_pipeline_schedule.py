@@ -202,6 +202,29 @@ def test_a_bubble_of_chunks_is_never_less_than_none(stages, chunks, more, rounds
     assert interleaved_bubble_time(layers, stages, chunks, rounds * stages, 1.0, 0.3, head, slowest) >= 0
 
 
+@pytest.mark.parametrize("rounds", [5, 6, 12, 40])
+@pytest.mark.parametrize(("layers", "stages", "chunks"), [(27, 2, 2), (34, 4, 2), (47, 2, 5), (61, 4, 4)])
+def test_longer_passes_make_no_step_of_chunks_shorter(layers, stages, chunks, rounds):
+    """Logits below a layer's time put off when all wait for the slowest stage: later rounds add more."""
+    steps = rounds * stages
+
+    def step(forward, backward, head):
+        layer = forward + backward
+        slowest = slowest_stage_time(layers, stages, layer, head)
+        given = layers, stages, chunks, steps, layer, forward, head, slowest
+        return pipelined_time(steps, slowest, interleaved_bubble_time(*given))
+
+    for forward in (0.25, 0.3, 0.39):
+        backward, heads = 1 - forward, np.arange(0, 3, 0.05)
+        times = step(forward, backward, heads)
+        assert (np.diff(times) >= -1e-9 * times[1:]).all()
+        for longer in (step(forward * 1.01, backward, heads), step(forward, backward * 1.01, heads)):
+            assert (longer >= times * (1 - 1e-9)).all()
+    if steps * chunks < 300:
+        played, predicted = played_and_predicted(layers, stages, chunks, steps, 0.39, 0.2)
+        assert predicted == pytest.approx(played, rel=0.005)
+
+
 def test_too_long_or_impossible_schedules_are_refused():
     with pytest.raises(InputError, match="do not divide by 2 stages"):
         schedule_of([[1.0, 1.0]] * 2, [[1.0, 1.0]] * 2, 3)

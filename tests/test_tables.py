@@ -154,8 +154,22 @@ def test_racks_slow_the_exchange_of_tables():
     assert narrow > 1.5 * flat
 
 
-def test_it_is_explained_completely():
-    answer = explain(workload="dlrm", node="dgx-1v-32gb", world_size=16)
+@pytest.mark.parametrize(
+    "better",
+    [{"nics": 3}, {"nics": 8}, {"nics": 4, "oversubscription": 1.0}, {"nics": 8, "network_cap": False}],
+    ids=str,
+)
+def test_better_adapters_slow_no_exchange_of_tables_under_a_cap(better):
+    """The rank with most tables has all that its machine may send: with more adapters it had less."""
+    asked = {"workload": "dlrm", "accelerator": "rtx-a4000", "gpus": 62, "local_batch_size": 77}
+    asked |= {"node": "gcp-a2-ultragpu-8g", "inter_link": "roce-400g", "overlap": "bucketed"}
+    asked |= {"rack_nodes": 2, "oversubscription": 1.5, "placement": "random", "nics": 2}
+    assert predict(**asked | better).iteration_time <= predict(**asked).iteration_time * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("nics", [1, 4, 8])
+def test_it_is_explained_completely(nics):
+    answer = explain(workload="dlrm", node="dgx-1v-32gb", world_size=16, nics=nics)
     assert answer.complete
     assert {
         f"tables.{name}" for name in ("touched_parameters", "fullest_activations", "busiest_port_time")

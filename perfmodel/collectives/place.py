@@ -192,15 +192,17 @@ def kernel_growth(connections: int) -> float:
 
 
 def _between(point: Point, outer: Link) -> tuple[Any, ...]:
-    rate, adapters = outer.bandwidth.value, float(point.nics)
+    rate, adapters = outer.bandwidth.value / point.slowdown, float(point.nics)
+    port = _port(outer, rate, point.connections)
     if point.collective == "send-receive" and point.lone_bandwidth is not None:
         # one send leaves by one adapter, which has all that its machine may send where no other sends
-        adapters, rate = adapters * rate / point.lone_bandwidth, point.lone_bandwidth
+        port = _port(outer, point.lone_bandwidth / point.slowdown, point.connections)
+        adapters *= min(1.0, rate / port)
     return (
         TRANSPORTS.index(_transport(outer)),
         outer.kind in BUILT_IN,
         outer.hop_latency.value,
-        _port(outer, rate / point.slowdown, point.connections),
+        port,
         adapters,
         _path(point),
         reaches_adapter(outer, point.link, point.accelerator),

@@ -182,6 +182,31 @@ def node_bandwidth(
 
 
 @formula(cites=())
+def bandwidth_over_share(lone_bandwidth: Real, shared_bandwidth: Real) -> Real:
+    r"""What one rank of a node sends while the others are idle, over its share of what all send at once.
+
+    .. math:: o = B_1 / B
+
+    Parameters
+    ----------
+    lone_bandwidth : B_1 [B/s], of all ranks of the node, were each as fast as one alone
+    shared_bandwidth : B [B/s], of all of them at once
+
+    Returns
+    -------
+    own_port [1]
+
+    Examples
+    --------
+    Four ranks of a node share one adapter of 10 GB/s, which one alone has to itself.
+
+    >>> bandwidth_over_share(40e9, 10e9)
+    4.0
+    """
+    return lone_bandwidth / shared_bandwidth
+
+
+@formula(cites=())
 def staged_bandwidth(link_bandwidth: Real, staged_fraction: Real) -> Real:
     r"""What is left of a link by way of host memory, where accelerators do not see each other's.
 

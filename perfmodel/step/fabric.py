@@ -11,6 +11,7 @@ from perfmodel.collectives.model import PATH_SHARE, Start, fitted, start_of
 from perfmodel.collectives.place import BUILT_IN, has_low_latency
 from perfmodel.equations.link_rates import (
     achieved_bandwidth,
+    bandwidth_over_share,
     moved_bandwidth,
     node_bandwidth,
     one_link_bandwidth,
@@ -22,7 +23,7 @@ from perfmodel.specs.link import Link
 from perfmodel.specs.rings import filled_racks
 from perfmodel.step.ports import KERNEL_TCP, fraction, narrowest, port_limits, ring_bandwidth, tcp_ceiling
 from perfmodel.step.server_shards import imbalance
-from perfmodel.step.uplinks import exchange_slowdown, own_port, rack_factor, racks_of
+from perfmodel.step.uplinks import exchange_slowdown, rack_factor, racks_of
 
 
 class Fabric(NamedTuple):
@@ -78,7 +79,7 @@ def fabric(setting: Setting, calibration: Calibration) -> Fabric:
         between if servers is setting else narrowest(adapter_limits(servers, calibration)),
         *_of_library(setting, inside, calibration),
         exchange_slowdown=exchange_slowdown(setting),
-        own_port=own_port(setting),
+        own_port=_own_port(setting, calibration, between),
         **_along_racks(setting, between, calibration),
     )
 
@@ -186,6 +187,23 @@ def _adapter_limits(
             crossed = racks.server_slowdown(setting.nodes, setting.servers, both)
             limits["uplinks"] = node_bandwidth(sent, 1, 1.0, crossed)
     return limits
+
+
+def _own_port(setting: Setting, calibration: Calibration, between: Any) -> Any:
+    """Return what one rank sends alone, over its share of what all of its node send together [1].
+
+    It has an adapter of its own at least and all that the machine may send, and no uplink of a rack slows it.
+    """
+    ranks, machines = setting.accelerators_per_domain, setting.nodes_per_domain
+    of_port, of_machine = max(1.0, ranks / (setting.nics * machines)), ranks / machines
+    more = {"link": of_port, "kernel": of_port, "connections": of_port, "machine": of_machine, "path": 1.0}
+    limits = adapter_limits(setting, calibration, 1.0)
+    alone: dict[str, Any] = {
+        name: node_bandwidth(limits[name], factor, 1.0, 1.0)
+        for name, factor in more.items()
+        if name in limits
+    }
+    return bandwidth_over_share(narrowest(alone), between)
 
 
 def machine_limit(setting: Setting) -> float | None:

@@ -31,9 +31,3 @@ def exchange_slowdown(setting: Setting) -> Any:
     if racks is None or setting.strategy != "all-reduce":
         return 1.0
     return racks.slowdown("all-to-all", setting.domains, setting.nodes) / rack_factor(setting)
-
-
-def own_port(setting: Setting) -> Any:
-    """Return one adapter over a rank's share of all, which no uplink of a rack slows for one rank alone."""
-    adapters = setting.nics * setting.nodes_per_domain
-    return max(1.0, setting.accelerators_per_domain / adapters) * rack_factor(setting)
