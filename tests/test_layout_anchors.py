@@ -89,18 +89,17 @@ def test_a_measurement_narrows_the_interval_the_more_the_nearer_it_is():
     assert width[-1] == pytest.approx(NORMAL_80 * REPEAT * math.sqrt(2))
 
 
-def test_another_machine_or_precision_says_less():
+def test_another_layout_machine_or_precision_says_less_than_the_job_itself():
     near, machine, precision = (
         parse_anchor(f"iteration_time=1s@64{more}") for more in ("", ",node=dgx-a100-80gb", ",precision=fp8")
     )
     moved = []
     for anchor in (near, machine, precision):
         run = predict(anchor.of_run({k: v for k, v in JOB.items() if k != "gpus"})).iteration_time
-        job = JOB | {"recompute": "full"} if anchor is near else JOB
+        job = JOB | {"recompute": "full"} if anchor is near else JOB  # else it is the same job
         words = anchor._replace(value=1.5 * run, options={**anchor.options, "recompute": "none"}).words()
         moved.append(factor(predict(**job, anchor=words), **job))
-    assert moved[0] > moved[1] > 1
-    assert moved[0] > moved[2] > 1
+    assert all(1 < each < 1.5 for each in moved)
 
 
 def test_an_answers_scenario_has_the_same_answer():
@@ -143,9 +142,7 @@ def test_nonsense_is_refused(anchor, message):
 
 
 def test_what_is_far_off_or_beyond_physics_is_said():
-    assert any(
-        "check the anchor's unit" in each for each in predict(**JOB, anchor="iteration_time=50s@64").warnings
-    )
+    assert any("check its unit" in each for each in predict(**JOB, anchor="iteration_time=50s@64").warnings)
     said = predict(**JOB, anchor="iteration_time=5ms@64").warnings
     assert any("less than" in each and "peaks and links allow" in each for each in said)
 
@@ -264,7 +261,11 @@ def test_an_anchor_of_images_has_no_sequence_length():
 
 def test_several_anchors_are_one_update():
     """Two near runs say more than either; their order does not matter."""
-    far = "iteration_time=20s@16,pipeline_parallel=1", "iteration_time=5s@128"
+    far = []
+    for options in ({"gpus": 16, "pipeline_parallel": 1}, {"gpus": 128}):
+        time = 1.1 * predict(JOB | options).iteration_time
+        more = ",pipeline_parallel=1" if "pipeline_parallel" in options else ""
+        far.append(f"iteration_time={time!r}s@{options['gpus']}{more}")
     one, other, both = (predict(**JOB, anchor=each) for each in (*far, "; ".join(far)))
     turned = predict(**JOB, anchor="; ".join(reversed(far)))
     assert turned.iteration_time == pytest.approx(both.iteration_time, rel=1e-12)
