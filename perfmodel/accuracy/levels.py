@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -83,7 +84,7 @@ def source_of(
     name: str, is_new: bool, runs: Sequence[TransformerRun], misses: Array, spreads: Array
 ) -> Source:
     """Return runs of a source, each with a case, as arrays."""
-    traits = [_traits(run) for run in runs]
+    traits = [traits_of(run) for run in runs]
     columns = [np.array([getattr(each, key) for each in traits]) for key in NAMED]
     differ = [(column[:, None] != column).astype(float) for column in columns]
     layouts = np.array([[float(getattr(each.layout, key)) for key in LAYOUT] for each in traits])
@@ -96,7 +97,7 @@ def source_of(
     return Source(name, is_new, ids, misses, spreads, np.stack(differ, axis=-1), same)
 
 
-def _traits(run: TransformerRun) -> Traits:
+def traits_of(run: TransformerRun) -> Traits:
     """Return the traits of a published run, which is never known to be the same as another."""
     case = run.case
     assert case is not None
@@ -116,7 +117,7 @@ def sources(logs: Array | None = None) -> list[Source]:
     spreads = np.array([novelty_of(run).spread for run in fits.runs])
     result = []
     for name in np.unique(fits.data.sources).tolist():
-        of = np.flatnonzero(fits.data.sources == name)
+        of = np.flatnonzero(fits.data.sources == name).tolist()
         result.append(source_of(name, False, [fits.runs[n] for n in of], misses[of], spreads[of]))
     path, _ = learned_part("transformer_runs.csv")
     rows = {run.run_id: run for run in read_transformer_runs(path, Catalogue.built_in()) if run.case}
@@ -147,7 +148,8 @@ def _drawn(each: Source) -> Source:
     )
 
 
-def _as_levels(logs: dict[str, float]) -> Levels:
+def as_levels(logs: dict[str, float]) -> Levels:
+    """Return the logarithms of a fit as levels."""
     value = {name: float(np.exp(log)) for name, log in logs.items()}
     return Levels(
         **{name: value[name] for name in DEVIATIONS}, falls={name: value[name] for name in DISTANCES}
@@ -156,7 +158,7 @@ def _as_levels(logs: dict[str, float]) -> Levels:
 
 def _cost(logs: dict[str, float], every: Sequence[Source]) -> float:
     """Return less the logarithm of the probability, but for a constant."""
-    levels, of_ledger = _as_levels(logs), float(np.exp(logs[OF_LEDGER]))
+    levels, of_ledger = as_levels(logs), float(np.exp(logs[OF_LEDGER]))
     total = sum((logs[name] - np.log(mean)) ** 2 for name, mean in BELIEVED.items()) / DOUBT**2
     total += sum((logs[name] - np.log(FALL)) ** 2 for name in DISTANCES) / DOUBT_OF_FALLS**2
     total /= 2
@@ -240,22 +242,29 @@ def anchored(
     levels : by source
     """
     result = Anchored(np.zeros(len(runs)), np.array(spreads), np.zeros(len(runs), dtype=bool))
-    names = np.array([run.source for run in runs])
     unsure = np.array([run.trust not in TRUSTED for run in runs])
-    for name in np.unique(names).tolist():
-        of = np.flatnonzero(names == name)
-        each = source_of(name, False, [runs[n] for n in of], misses[of], result.spreads[of])
+    groups: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for place, run in enumerate(runs):
+        groups[run.source, run.workload].append(place)
+    for (name, _), of in groups.items():
+        if len(of) == 1:
+            continue
         known = levels[name]
-        falls = np.array([known.falls[key] for key in DISTANCES])
-        far = each.apart @ falls + np.where(each.is_same_network > 0, 0.0, np.inf)
-        far[~unsure[of]] += np.where(unsure[of], np.inf, 0.0)  # what is doubted anchors nothing better
-        np.fill_diagonal(far, np.inf)
-        for place, nearest in enumerate(far.argmin(axis=1).tolist()):
-            if np.isfinite(far[place, nearest]):
-                error, spread = posterior(each, np.array([nearest]), np.array([place]), known)
-                result.shifts[of[place]] = misses[of[place]] - error[0]
-                result.spreads[of[place]] = spread[0]
-                result.is_anchored[of[place]] = True
+        each = source_of(name, False, [runs[n] for n in of], misses[of], result.spreads[of])
+        matrix = each.covariance(known, known.of_source(each.spreads))
+        alike = matrix - np.where(
+            unsure[of] & ~unsure[of][:, None], np.inf, 0.0
+        )  # the doubted anchor no better
+        np.fill_diagonal(alike, -np.inf)
+        nearest = alike.argmax(axis=1)
+        able = np.isfinite(alike.max(axis=1))
+        variance, miss = np.diag(matrix)[nearest], each.misses[nearest]
+        shared = matrix[np.arange(len(of)), nearest]
+        wider = np.maximum(1.0, (FREEDOM + miss**2 / variance) / (FREEDOM + 1))
+        left = wider * (np.diag(matrix) - shared**2 / variance)
+        result.shifts[of] = np.where(able, shared / variance * miss, 0.0)
+        result.spreads[of] = np.where(able, np.sqrt(left), each.spreads)
+        result.is_anchored[of] = able
     return result
 
 
@@ -267,10 +276,10 @@ def _table(levels: Levels) -> dict[str, Any]:
 def _learned(every: Sequence[Source]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the levels of all sources, then those without each."""
     logs = fit(every)
-    yield "", _table(covering(every, _as_levels(logs)))
+    yield "", _table(covering(every, as_levels(logs)))
     for name in dict.fromkeys(each.name for each in every):
         others = [each for each in every if each.name != name]
-        yield name, _table(covering(others, _as_levels(fit(others, logs))))
+        yield name, _table(covering(others, as_levels(fit(others, logs))))
 
 
 def refit() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from perfmodel.anchor import parse_anchors
 from perfmodel.calibration import Calibration
@@ -69,7 +70,7 @@ def remarks(
     return ["; ".join(said), *doubts]
 
 
-def _alike(setting: Setting, runs: list[Run]) -> str:
+def _alike(setting: Setting, runs: Sequence[Run]) -> str:
     job = traits_of(setting)
     if any(is_same(job, run.traits) for run in runs):
         return "the same job"

@@ -1,0 +1,73 @@
+"""What errors jobs of one source share: how it is learned, and what own runs then say."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+import numpy as np
+import pytest
+
+from perfmodel.accuracy.levels import (
+    anchored,
+    as_levels,
+    covering,
+    fit,
+    posterior,
+    source_of,
+    sources,
+    traits_of,
+)
+from perfmodel.accuracy.transformer_rows import shipped_transformer_runs
+from perfmodel.evidence import TRANSFORMERS, levels_of
+from perfmodel.transformers.levels import Run, learned, updated
+
+
+def test_what_predicts_a_run_is_what_own_runs_do():
+    """The arrays of the accuracy tests and the update of an answer are one formula."""
+    able = [run for run in shipped_transformer_runs() if run.case is not None and run.source == "internevo"][
+        :6
+    ]
+    misses, spreads = np.linspace(-0.3, 0.3, len(able)), np.full(len(able), 0.25)
+    each, given = source_of("internevo", False, able, misses, spreads), np.array([0, 2, 3])
+    error, spread = posterior(each, given, np.array([5]), learned())
+    own = [Run(traits_of(able[n]), 0.25, misses[n]) for n in given]
+    said = updated(traits_of(able[5]), 0.25, own)
+    assert misses[5] - said.shift == pytest.approx(error[0])
+    assert said.spread == pytest.approx(spread[0])
+    of_two = anchored([able[0], able[5]], misses[[0, 5]], spreads[[0, 5]], {"internevo": learned()})
+    error, spread = posterior(each, np.array([0]), np.array([5]), learned())
+    assert misses[5] - of_two.shifts[1] == pytest.approx(error[0])
+    assert of_two.spreads[1] == pytest.approx(spread[0])
+
+
+@pytest.mark.any_version
+def test_levels_without_a_source_are_learned_without_it():
+    """Other errors of its rows move nothing that is said of it, and of all others they do."""
+    every = [each for each in sources() if len(each.misses) <= 12]
+    name = every[0].name
+    wrong = [each._replace(misses=9 * each.misses) if each.name == name else each for each in every]
+    assert fit([each for each in every if each.name != name]) == fit(
+        [each for each in wrong if each.name != name]
+    )
+    assert fit(wrong) != fit(every)
+    assert set(levels_of(TRANSFORMERS)["without"]) == {each.name for each in sources()}
+
+
+@pytest.mark.any_version
+def test_the_shipped_levels_are_what_the_rows_give():
+    """From the shipped numbers on, which a fit from afar leads to as well."""
+    shipped, every = learned(), sources()
+    numbers = {name: getattr(shipped, name) for name in ("source", "network", "row", "rest")}
+    again = covering(every, as_levels(fit(every)))
+    for name, value in numbers.items():
+        assert getattr(again, name) == pytest.approx(value, rel=0.03)
+    assert again.falls == pytest.approx(shipped.falls, rel=0.03)
+
+
+def test_anchors_are_of_the_same_network_and_source():
+    able = [run for run in shipped_transformer_runs() if run.case is not None]
+    said = anchored(able, np.zeros(len(able)), np.full(len(able), 0.2), defaultdict(learned))
+    groups = Counter((run.source, run.workload) for run in able)
+    for run, is_anchored in zip(able, said.is_anchored.tolist(), strict=True):
+        assert is_anchored <= (groups[run.source, run.workload] > 1)
+    assert 0.9 < said.is_anchored.mean() < 1
