@@ -280,10 +280,11 @@ def test_the_runs_given_are_not_judged():
 
 def test_transformers_with_runs_given_move_and_narrow(transformers):
     rows: dict[int, list[JudgedRow]] = {count: [] for count in GIVEN}
-    for count, judged in _transformers(transformers):
+    for kind, count, judged in _transformers(transformers):
+        assert kind in ("transformers", "transformers, ledger")
         rows[count] += judged
     assert len({tuple(row.id for row in of) for of in rows.values()}) == 1
-    assert all(b.half_80 <= a.half_80 * 1.0001 for a, b in zip(rows[0], rows[6], strict=True))
+    assert np.median([row.half_80 for row in rows[6]]) < 0.9 * np.median([row.half_80 for row in rows[0]])
     assert any(a.error != b.error for a, b in zip(rows[0], rows[6], strict=True))
 
 
@@ -291,7 +292,7 @@ def test_training_with_runs_given_is_updated(training, monkeypatch):
     monkeypatch.setattr(learning_curve, "DRAWS", 1)
     sources = {row.run.source for row in training.measured}
     rows: dict[int, list[JudgedRow]] = {count: [] for count in GIVEN}
-    for count, judged in learning_curve._training(training):
+    for _, count, judged in learning_curve._training(training):
         rows[count] += judged
     assert {row.category for row in rows[0]} == sources
     assert all(math.isfinite(number) for of in rows.values() for row in of for number in row[2:])

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from perfmodel.accuracy.held_out import learned_part
-from perfmodel.accuracy.leave_out_transformers import shipped_transformers
+from perfmodel.accuracy.leave_out_transformers import TransformerFolds, shipped_transformers
 from perfmodel.accuracy.ledger import NAME, ledger, left_out, quantile, scales
 from perfmodel.accuracy.runs import TRUSTED
 from perfmodel.accuracy.transformer_compare import novelty_of
@@ -105,14 +105,15 @@ def traits_of(run: TransformerRun) -> Traits:
     return Traits(run.workload, run.accelerator, run.precision, software, case.layout, case.sequence_length)
 
 
-def sources(logs: Array | None = None) -> list[Source]:
+def sources(fits: TransformerFolds | None = None, logs: Array | None = None) -> list[Source]:
     """Return all sources: of development rows, then the named ones of the ledger.
 
     Parameters
     ----------
-    logs : predicted logarithms of development rows [s]; by default those of fits to the other sources
+    fits : to development rows; by default those that come with the package
+    logs : predicted logarithms of them [s]; by default those of fits to the other sources
     """
-    fits = shipped_transformers()
+    fits = fits or shipped_transformers()
     misses = fits.data.logs - (fits.by_source if logs is None else logs)
     spreads = np.array([novelty_of(run).spread for run in fits.runs])
     result = []

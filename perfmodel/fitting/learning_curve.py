@@ -85,7 +85,7 @@ def _transformers(fits: TransformerFolds) -> Iterator[tuple[str, int, list[Judge
     for source in np.unique(fits.data.sources).tolist():
         fold = Fold(fits.data.sources == source, fits.data.sources != source)
         logs[fold.judged] = fits.logs(fold)
-    for each in sources(logs):
+    for each in sources(fits, logs):
         kind = f"{TRANSFORMERS}, ledger" if each.is_new else TRANSFORMERS
         for draw in draws(np.array([each.name] * len(each.misses))):
             for count in GIVEN:
