@@ -166,6 +166,8 @@ QUANTITIES: dict[str, Quantity] = {
     "decode_rate": Quantity("r", "samples/s", "samples one loader worker decodes"),
     "memory_bytes": Quantity("M", "B", "memory of one accelerator"),
     "bytes_per_parameter": Quantity("k", "B", "kept for each parameter: its weight, gradient or moments"),
+    "allocated_bytes": Quantity("M_t", "B", "memory that tensors fill"),
+    "allocator_share": Quantity("f", "1", "memory lost to rounding and between blocks, over the tensors'"),
     "memory_rows": Quantity("M_i", "B", "each use of memory, by name"),
     "fixed_bytes": Quantity("M_0", "B", "memory that does not grow with the batch"),
     "activation_bytes_per_sample": Quantity("A", "B", "kept from the forward for the backward pass"),

@@ -12,6 +12,7 @@ from typing import Any
 from perfmodel.accuracy import (
     achievable,
     framework_spread,
+    memory_section,
     mlperf_section,
     overlap_order,
     ratio_section,
@@ -55,6 +56,7 @@ def report(specs: Sequence[Row], anchored: Sequence[Row], more: str = "") -> str
         what_limits.section(specs, anchored),
         framework_spread.section(specs),
         transformer_section.section(),
+        memory_section.section(),
         ratio_section.section(),
         more,
         mlperf_section.section(),

@@ -62,6 +62,8 @@ class ScalingRow:
     """How many times as fast it is as the first row; None of that."""
     fits: bool
     """Whether the memory of an accelerator is enough."""
+    fits_probability: float
+    """How likely it is."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -183,6 +185,7 @@ def _row(count: int, prediction: Prediction, first: Prediction) -> ScalingRow:
         high_80=interval.high_80 if interval else None,
         ratio=None if prediction is first else ratio_between(prediction, first, _gpus(first)),
         fits=prediction.memory.fits,
+        fits_probability=prediction.memory.probability,
     )
 
 

@@ -12,6 +12,7 @@ from perfmodel.prediction.absurd import absurd, checked
 from perfmodel.prediction.bound import above_peak, least_computation_time, least_times, physical
 from perfmodel.prediction.interval import alone_of, interval, widening_strengths
 from perfmodel.prediction.limits import network_limit, replicas_alone
+from perfmodel.prediction.memory_odds import odds_of
 from perfmodel.prediction.result import NO_UPDATES, DeviceMemory, Interval, Memory, Prediction
 from perfmodel.prediction.start_up import epoch_start, start_up, together
 from perfmodel.prediction.traffic import traffic_of
@@ -273,6 +274,7 @@ def _memory(setting: Setting, constants: Calibration) -> Memory:
         bytes=float(needed),
         capacity=capacity,
         fits=needed <= capacity,
+        **odds_of(float(needed), capacity, [])._asdict(),
         largest_local_batch_size=largest,
         rows=rows,
         devices=_devices(setting, rows),
@@ -388,7 +390,7 @@ def _impossible(setting: Setting, computing: float, least: float) -> str:
 
 def _does_not_fit(memory: Memory) -> str:
     gib = 2**30
-    needed = f"does not fit: {memory.bytes / gib:.1f} GiB needed, {memory.capacity / gib:.1f} GiB there"
+    needed = f"{memory.verdict}: {memory.bytes / gib:.1f} GiB needed, {memory.capacity / gib:.1f} GiB there"
     if memory.largest_local_batch_size:
         return f"{needed}; the largest batch that does is {memory.largest_local_batch_size}"
     return f"{needed}; not even a batch of 1 does"

@@ -12,6 +12,7 @@ from perfmodel.link_caveats import capped
 from perfmodel.prediction.absurd import checked
 from perfmodel.prediction.bound import least_iteration_time, physical
 from perfmodel.prediction.limits import limit_words, with_remedy
+from perfmodel.prediction.memory_odds import not_stated, odds_of
 from perfmodel.prediction.result import NO_UPDATES, Interval, Memory, Prediction, Traffic
 from perfmodel.prediction.start_up import epoch_start, start_up, together
 from perfmodel.prediction.understood import understood
@@ -32,7 +33,7 @@ from perfmodel.transformers.evaluate import (
 from perfmodel.transformers.figures import ends, figures_of, spread_of, why_wider
 from perfmodel.transformers.job import Job, job_of
 from perfmodel.transformers.layer import layer_of, rates_of
-from perfmodel.transformers.memory import ROOM, memory_of, memory_of_ends
+from perfmodel.transformers.memory import memory_of, memory_of_ends
 from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.step import Step, step_of
 from perfmodel.transformers.traffic import Row, moved, traffic_of
@@ -66,7 +67,7 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
     step = Step(*(part * factor for part in step))
     come_to = figures(setting, time, baseline_time, exposed, layout.data_parallel)
     more = figures_of(model, case, step, time)
-    memory = memory_needed(job, setting.accelerator.memory_capacity)
+    memory = memory_needed(job, setting)
     known = model, setting.accelerator.id, start and start.weight
     uncertain = Interval.model_construct(
         **ends(time, spread_of(*known)), wider_because=why_wider(*known), clipped_at=None
@@ -159,16 +160,19 @@ def layout_of_setting(setting: Setting) -> Layout:
     return setting.layout
 
 
-def memory_needed(job: Job, capacity: float) -> Memory:
+def memory_needed(job: Job, setting: Setting) -> Memory:
     """Return what the fullest accelerator keeps, and the largest micro-batch that fits in the same passes."""
     of_job = memory_of(job)
     rows = {name: float(each) for name, each in of_job._asdict().items()}
-    needed = sum(rows.values())
+    needed, capacity = sum(rows.values()), setting.accelerator.memory_capacity
+    unknown = not_stated(setting)
     return Memory.model_construct(
         bytes=needed,
         capacity=capacity,
-        fits=needed <= ROOM * capacity,
-        largest_local_batch_size=int(largest_micro_batch(job, ROOM * capacity)),
+        fits=needed <= capacity,
+        **odds_of(needed, capacity, unknown)._asdict(),
+        not_stated=unknown,
+        largest_local_batch_size=int(largest_micro_batch(job, capacity)),
         rows=rows,
     )
 
@@ -196,8 +200,7 @@ def largest_micro_batch(job: Job, capacity: float) -> Any:
 
 def _does_not_fit(memory: Memory) -> str:
     gib = 2**30
-    usable = f"{ROOM * memory.capacity / gib:.1f} of {memory.capacity / gib:.1f} GiB can be used"
-    needed = f"does not fit: {memory.bytes / gib:.1f} GiB needed, {usable}"
+    needed = f"{memory.verdict}: {memory.bytes / gib:.1f} GiB needed, {memory.capacity / gib:.1f} GiB there"
     if memory.largest_local_batch_size:
         return f"{needed}; the largest micro-batch that does is {memory.largest_local_batch_size}"
     return f"{needed}; not even a micro-batch of 1 does; perfmodel layouts lists what would"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from perfmodel import ops
+from perfmodel.calibration import calibration
+from perfmodel.equations.memory import allocator_bytes
 from perfmodel.equations.transformer_memory import (
     checkpoint_bytes,
     last_micro_batches_kept,
@@ -19,11 +21,10 @@ from perfmodel.transformers.job import Job
 from perfmodel.transformers.step import Held, held_parameters, trained_parameters
 
 CONTEXT_BYTES = 1.5e9
-"""CUDA, and the buffers of NCCL (assumed)."""
+"""Context of CUDA or ROCm with kernels of PyTorch, workspaces of libraries, buffers of NCCL (assumed: kernels
+alone took 1.34 GiB of a V100, by Hugging Face's "Model training anatomy", 2022, read 2026-11-26)."""
 KEPT_LOGIT_BYTES = 2
 """Of a logit that is an output of the last stage: 16 bits."""
-ROOM = 0.95
-"""Of the memory a program can use; the rest is lost between blocks (assumed)."""
 FULL_GRADIENT_BYTES = 4
 """Of a gradient that is summed over micro-batches: fp32."""
 
@@ -39,12 +40,21 @@ class Memory(NamedTuple):
     logits: Any
     """With their loss; 0 where another stage of the pipeline, or the layer that runs again, takes more."""
     other: Any
-    """Parameters gathered for the moment, and the context of the driver and its libraries."""
+    """Parameters gathered for the moment."""
+    reserved: Any
+    """The driver's context, workspaces of libraries and communication buffers."""
+    allocator: Any
+    """Lost to rounding and between blocks."""
 
     @property
     def total(self) -> Any:
         """All of them [B]."""
         return sum(self)
+
+    @property
+    def tensors(self) -> Any:
+        """Without context and allocator: what PyTorch counts as allocated [B]."""
+        return sum(self[:-2])
 
 
 def memory_of(job: Job) -> Memory:
@@ -83,14 +93,15 @@ def _of_stage(job: Job, layers: Any, activations: Any, logits: Any) -> Memory:
     weights = states(held, software.weight_bytes, 3)
     adapters = where(software.adapts, states(trained, software.weight_bytes, 3), 0.0)
     optimizer = where(software.host_update, 0.0, states(trained, software.optimizer_bytes, 1))
-    return Memory(
+    tensors = (
         weights + adapters,
         states(trained, software.kept_gradient_bytes, 2),
         optimizer,
         activations,
         logits,
-        where(layout.sharding == ZERO_3, _gathered(job, held, layers), 0.0) + CONTEXT_BYTES,
+        where(layout.sharding == ZERO_3, _gathered(job, held, layers), 0.0),
     )
+    return Memory(*tensors, CONTEXT_BYTES, allocator_bytes(sum(tensors), calibration().allocator_share))
 
 
 def _gathered(job: Job, held: Held, layers: Any) -> Any:
