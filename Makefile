@@ -18,7 +18,7 @@ FLOORS := .venv-floors
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo install test test-floors bench report readme keywords man app screenshots docs lint clean
+.PHONY: demo install test test-floors bench report leave-out readme keywords man app screenshots docs lint clean
 
 $(BIN)/python:
 	@echo "first run: creating $(VENV) with $$($(PYTHON) --version)"
@@ -64,6 +64,9 @@ lint: $(VENV)/.dev
 
 report: $(VENV)/.dev
 	$(BIN)/perfmodel validate --report validation/report.md --ablation --plots
+
+leave-out: $(VENV)/.dev
+	$(BIN)/perfmodel validate $(addprefix --leave-out ,source publisher network accelerator software fabric year:2024 year:2020 size) --learning-curve --jobs all --write validation/leave_out.csv
 
 readme: $(VENV)/.dev
 	$(BIN)/python -m tests.readme

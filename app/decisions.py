@@ -312,4 +312,4 @@ def of_run(tokens: str, costs: Mapping[str, Any], prediction: Prediction) -> str
     """Say how long so many tokens take, and what they cost."""
     interval = prediction.interval
     ends = (interval.low_80, interval.high_80) if interval else None
-    return labelled(run_words(f"{tokens} tokens", costs["run"], prediction.iteration_time, ends))
+    return labelled(run_words(f"{tokens} tokens", costs, prediction.iteration_time, ends))

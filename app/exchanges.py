@@ -22,7 +22,7 @@ from perfmodel.units import show
 
 SERVER = "parameter-server"
 NCCL = "NCCL's choice"
-MACHINE = ("accelerator", "node", "intra-link", "inter-link", "nodes", "nics")
+MACHINE = ("accelerator", "node", "intra-link", "inter-link", "nodes", "nics", "connections", "network-cap")
 RACKS = ("rack-nodes", "oversubscription", "placement")
 WHERE = (*MACHINE, *RACKS)
 """Options of the command that say where the ranks lie."""

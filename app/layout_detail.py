@@ -93,7 +93,7 @@ def show_layout(
         bars = {"this layout": bars[""], "the fastest": memory_chart.of_layout(best)}
     memory_chart.draw_memory(bars, "layout-memory")
     pipeline_chart.draw_schedule(prediction.scenario, prediction, "layout-pipeline")
-    priced = layout_search.as_options(asked.picked, row, own)
+    priced = layout_search.as_link(asked.picked, row, own)
     priced |= layout_search.money(asked.picked, prediction.scenario["sequence_length"])
     with st.container(horizontal=True):
         if own is None:

@@ -16,10 +16,12 @@ from app.options import MONEY, Option, convert, options, some_of, text_of, value
 from perfmodel.api.layouts import LayoutRow, Layouts
 from perfmodel.cli.types import Counts
 from perfmodel.errors import InputError
+from perfmodel.sharing import predicts_tokens
 from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.layout import DEGREES, RECOMPUTE, SHARDING
+from perfmodel.specs.layout import DEGREES, NEUTRAL, RECOMPUTE, SHARDING
 from perfmodel.specs.stack import DEFAULT_STACK
 from perfmodel.transformers.words import short
+from perfmodel.workloads import workload
 from perfmodel.workloads.preset_names import LANGUAGE, VISION
 
 QUESTION = (
@@ -30,6 +32,8 @@ QUESTION = (
     "accelerator",
     "inter-link",
     "nics",
+    "connections",
+    "network-cap",
     "sequence-length",
     "framework",
     "precision",
@@ -190,6 +194,22 @@ def as_options(picked: Mapping[str, Any], row: LayoutRow, network: str | None = 
     return {**result, **words, "micro-batch-size": layout["micro_batch_size"]}
 
 
+def as_link(picked: Mapping[str, Any], row: LayoutRow, network: str | None = None) -> dict[str, Any]:
+    """Return one layout as the options that ``predict`` takes.
+
+    Of a network that another model answers for where nothing is shared out, those of replicas alone are those
+    of that model: the layout's own software, and a micro-batch, are none of them.
+    """
+    result, layout = as_options(picked, row, network), row.layout
+    if any(layout[name] not in neutral for name, neutral in NEUTRAL.items() if name in layout):
+        return result
+    if network or "lora" in picked or predicts_tokens(workload(str(result["workload"]))):
+        return result
+    kept = {name: value for name, value in result.items() if name not in LAID_OUT_ALONE}
+    return {**kept, "accumulation-steps": layout["accumulation_steps"]}
+
+
+LAID_OUT_ALONE = ("framework", "sharding", "recompute", "virtual-stages", "micro-batch-size")
 USUAL = {"framework": DEFAULT_STACK, "precision": "bf16"}
 """What ``layouts`` takes, and ``predict`` by itself may not."""
 

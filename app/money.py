@@ -12,9 +12,10 @@ from app.looks import for_planners
 from app.options import MONEY, values
 from perfmodel.economics import economics, spans
 from perfmodel.prediction import Prediction
+from perfmodel.prices import Price, hour_words
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.store import Catalogue
-from perfmodel.units import rate, show
+from perfmodel.units import show
 
 
 def costs(prediction: Prediction, picked: Mapping[str, Any], catalogue: Catalogue) -> dict[str, Any]:
@@ -38,7 +39,7 @@ def _show_costs(result: Mapping[str, Any]) -> None:
     """Show them."""
     price = result["price"]
     if price:
-        st.markdown(f"{rate(price['usd_per_hour'])} USD/h for each machine, {price['basis']}")
+        st.markdown(f"{hour_words(Price(**price))}, {price['basis']}")
     st.dataframe(
         [
             {

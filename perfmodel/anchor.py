@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel import units
 from perfmodel.errors import InputError, unknown_name
+from perfmodel.specs.laid_out import LaidOut
 from perfmodel.specs.layout import DEGREES
 from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, Scenario, field_of
 
@@ -158,9 +159,8 @@ def with_measured_run(
     anchor = parse_anchor(text)
     job = {name: getattr(scenario, name) for name in scenario.model_fields_set}
     of_run = anchor.of_run(job | {"framework": software, "precision": precision})
-    of_run.setdefault("recompute", "none")  # a layout, whatever the degrees are
     try:
-        run = resolve(Scenario.model_construct(**of_run), catalogue)
+        run = resolve(LaidOut.model_construct(**of_run), catalogue)
         anchor.iteration_time(run.global_batch_size, run.workload.sequence_length)
     except InputError as error:
         raise InputError(f"anchor {text!r}: {error}") from error

@@ -63,34 +63,34 @@ def doubt_links(intra: Link | None, inter: Link | None, warnings: list[str]) -> 
         warnings.append(f"{inter.id} is a link inside a node; taken between nodes as it is")
 
 
-def network_cap(node: Node, link: Link, keeps: bool = True) -> float | None:
+def network_cap(node: Node, link: Link, nics: int, keeps: bool = True) -> float | None:
     """Return what all adapters of a machine may send together [B/s]; None where nothing limits it.
 
     A provider limits the instance: over any link, and any number of adapters.  The limit of a machine of
-    one's own is that of its own adapters; others are not known to have one.
+    one's own is that of its own adapters, and more of them have more of it; others are not known to have one.
 
     Parameters
     ----------
-    node, link : the machine, and what its adapters are of
+    node, link, nics : the machine, what its adapters are of, and how many it has
     keeps : whether its limit holds, the option ``network_cap``
     """
     limit = node.network_bandwidth
     if limit is None or not keeps or not (node.rented or link.id == node.inter_link):
         return None
-    return limit.value
+    return limit.value if node.rented else limit.value * max(1.0, nics / (node.nics or 1))
 
 
 def capped(link: Link, node: Node, nics: int, keeps: bool = True) -> Link:
     """Return an adapter with its share of what the machine may send, where its port could do more."""
-    limit = network_cap(node, link, keeps)
+    limit = network_cap(node, link, nics, keeps)
     if limit is None or limit >= nics * link.bandwidth.value:
         return link
     return _with_bandwidth(_Same(link), limit / nics)
 
 
-def lone_bandwidth(link: Link, node: Node, keeps: bool = True) -> float:
+def lone_bandwidth(link: Link, node: Node, nics: int, keeps: bool = True) -> float:
     """Return what one adapter carries while the others of its machine are idle [B/s]."""
-    limit = network_cap(node, link, keeps)
+    limit = network_cap(node, link, nics, keeps)
     return link.bandwidth.value if limit is None else min(limit, link.bandwidth.value)
 
 
@@ -122,20 +122,20 @@ def doubt_adapters(node: Node, link: Link, nics: int, keeps: bool, warnings: lis
     warnings : to which is added
     """
     limit = node.network_bandwidth
-    if limit is None or limit.value >= nics * link.bandwidth.value:
+    cap = network_cap(node, link, nics, keeps)
+    if limit is None or (cap or limit.value) >= nics * link.bandwidth.value:
         return
-    holds = network_cap(node, link, keeps) is not None
-    if link.id != node.inter_link and node.rented and holds:
+    if link.id != node.inter_link and node.rented and cap is not None:
         what = f"over any link, {link.id} too: --no-network-cap predicts it without that limit"
     elif link.id != node.inter_link and keeps:
         what = f"over its own {node.inter_link}; {link.id} is taken without that limit"
-    elif not holds:
+    elif cap is None:
         what = "and is predicted without that limit (--no-network-cap)"
     elif nics > (node.nics or 1):
         what = f"over all its adapters; {nics} of them carry no more"
     else:
         return
-    warnings.append(f"{node.id} may send {show(limit.value, 'B/s')} {what}")
+    warnings.append(f"{node.id} may send {show(cap or limit.value, 'B/s')} {what}")
 
 
 def cap_note(node: Node, link: Link, nics: int, keeps: bool = True) -> str | None:
@@ -143,9 +143,10 @@ def cap_note(node: Node, link: Link, nics: int, keeps: bool = True) -> str | Non
 
     Takes what ``capped`` takes.
     """
-    if capped(link, node, nics, keeps) is link or node.network_bandwidth is None:
+    cap = network_cap(node, link, nics, keeps)
+    if cap is None or capped(link, node, nics, keeps) is link:
         return None
-    limit = show(node.network_bandwidth.value, "B/s")
+    limit = show(cap, "B/s")
     return f"{node.id} may send {limit} over any link: --no-network-cap predicts without that limit"
 
 

@@ -9,7 +9,7 @@ from perfmodel.errors import InputError
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.instance import Instance
 from perfmodel.specs.store import Catalogue
-from perfmodel.units import rate
+from perfmodel.units import dollars
 
 HOUR, YEAR = 3600.0, 365.25 * 86400.0
 DEFAULT_SERVICE_YEARS = 4.0
@@ -27,6 +27,8 @@ class Price(NamedTuple):
     source: str | None = None
     carbon_intensity: float | None = None
     """Of the grid of the region [g CO2/kWh]; None where that is not known."""
+    node: str | None = None
+    """Whose price it is."""
 
 
 def offers_of(catalogue: Catalogue, node: str, region: str | None = None) -> list[Instance]:
@@ -56,14 +58,14 @@ def price_of(catalogue: Catalogue, node: str, conditions: Conditions) -> Price |
     if conditions.purchase_price is None and (conditions.service_years or conditions.used_fraction):
         raise InputError("--service-years and --used-fraction need --purchase-price")
     if conditions.price is not None:
-        return Price(conditions.price, "given", region=conditions.region)
+        return Price(conditions.price, "given", region=conditions.region, node=node)
     if conditions.purchase_price is not None:
         per_second = amortised_machine_price(
             conditions.purchase_price,
             (conditions.service_years or DEFAULT_SERVICE_YEARS) * YEAR,
             conditions.used_fraction or 1.0,
         )
-        return Price(float(per_second) * HOUR, "purchase")
+        return Price(float(per_second) * HOUR, "purchase", node=node)
     offers = offers_of(catalogue, node, conditions.region)
     if not offers:
         if conditions.region is None:
@@ -83,7 +85,7 @@ def server_price_of(
 ) -> Price | None:
     """Return what a parameter server's machine costs, ``price`` being a node's; None where nobody says."""
     if conditions.server_price is not None:
-        return Price(conditions.server_price, "given")
+        return Price(conditions.server_price, "given", node=server_node)
     if server_node == node:
         return price
     offers = offers_of(catalogue, server_node, conditions.region)
@@ -101,6 +103,7 @@ def on_demand(offer: Instance, catalogue: Catalogue) -> Price:
         offer.price_date.isoformat() if offer.price_date else None,
         offer.source,
         None if region is None else region.carbon_intensity,
+        offer.node,
     )
 
 
@@ -111,13 +114,22 @@ def carbon_intensity_of(price: Price | None, conditions: Conditions) -> float | 
     return price.carbon_intensity
 
 
+def hour_words(price: Price) -> str:
+    """Return a price with what it is of.
+
+    >>> hour_words(Price(2.5, "given", node="dgx-h100"))
+    '$2.50 an hour of one dgx-h100'
+    """
+    return f"{dollars(price.usd_per_hour)} an hour of one {price.node or 'node'}"
+
+
 def price_words(price: Price) -> str:
     """Return a price with everything that says where it comes from, in a line.
 
     >>> price_words(Price(24.48, "on demand", "p3.16xlarge", "us-east-1", "2026-07-20", "a price list"))
-    '24.48 USD/h for each node: p3.16xlarge on demand, us-east-1, 2026-07-20, source a price list'
+    '$24.48 an hour of one node: p3.16xlarge on demand, us-east-1, 2026-07-20, source a price list'
     """
-    each = f"{rate(price.usd_per_hour)} USD/h for each node"
+    each = hour_words(price)
     if price.basis != "on demand":
         return f"{each}, {'as given' if price.basis == 'given' else 'from its purchase'}"
     return f"{each}: {price.instance} on demand, {price.region}, {price.date}, source {price.source}"

@@ -235,6 +235,8 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         server_node = catalogue.node(taken.take("server-node", scenario.server_node, node.id))
     else:
         _refuse_server_options(scenario)
+        if not scenario.local_aggregation:
+            warnings.append("--no-local-aggregation without effect: there are no parameter servers")
     if updates is not None:
         for name, value in updates.options(scenario.world_size).items():
             taken.take(name.replace("_", "-"), getattr(scenario, name), value)
@@ -378,8 +380,13 @@ def _overlap(scenario: Scenario, taken: _Defaults) -> str:
     return scenario.overlap or "none" if usual is None else taken.take("overlap", scenario.overlap, usual)
 
 
+def usual_connections(strategy: str) -> int:
+    """Return how many connections join two machines where nobody says: to parameter servers one."""
+    return 1 if strategy == "parameter-server" else NCCL_CONNECTIONS
+
+
 def _connections(scenario: Scenario, over_adapters: bool, link: Link, taken: _Defaults) -> int:
-    usual = NCCL_CONNECTIONS if network_of(scenario.strategy) == "all-reduce" else 1
+    usual = usual_connections(network_of(scenario.strategy))
     if not over_adapters or not (link.passes_kernel or link.flow_bandwidth is not None):
         return scenario.connections or usual
     return taken.take("connections", scenario.connections, usual)

@@ -6,12 +6,11 @@ the model does not know is refused.
 
 from __future__ import annotations
 
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from perfmodel.errors import InputError, nearest
 from perfmodel.specs.framework import DEFAULT_FRAMEWORK, FRAMEWORKS
-from perfmodel.specs.layout import DEGREES, RECOMPUTE, SHARDING
+from perfmodel.specs.layout import DEGREES, NEUTRAL, NO_STAGES, RECOMPUTE, SHARDING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,9 +36,6 @@ FIXED = {
     "compression": (None, "software for transformers sends gradients whole; leave it out"),
 }
 """Options that the transformer model leaves alone: the only value, and why."""
-_degrees = attrgetter(*DEGREES)
-_ALONE = (1,) * len(DEGREES)
-_OF_LAYOUT = ("sharding", "recompute", "micro_batch_size")
 
 
 class Shared(NamedTuple):
@@ -56,29 +52,59 @@ class Shared(NamedTuple):
 def model_of(scenario: Scenario, workload: Workload) -> Model:
     """Return which model answers for a job: the network and the layout decide.
 
-    The transformer model answers for networks that predict the next token, and for every transformer of which
-    a layout is given: a degree above 1, sharding, recomputation, a micro-batch, or FSDP.  The data-parallel
-    model answers for all others.
+    The transformer model answers for networks that predict the next token, and for every transformer that a
+    job shares out, recomputes or adapts, ``sharing_option``.  The data-parallel model answers for all others.
 
     Raises
     ------
     InputError : a layout of a network that has none
     """
-    if scenario.is_data_parallel_run:
+    if scenario.answered_by == "data-parallel":
         return "data-parallel"
-    given = layout_option(scenario)
-    if given and not has_layouts(workload):
+    given = sharing_option(scenario)
+    if has_layouts(workload):
+        is_shared = given or scenario.answered_by == "transformer" or predicts_tokens(workload)
+        return "transformer" if is_shared else "data-parallel"
+    if given := given or _neutral_option(scenario):
         raise _no_transformer(given, workload)
-    return "transformer" if given or predicts_tokens(workload) else "data-parallel"
+    return "data-parallel"
 
 
-def layout_option(scenario: Scenario) -> str:
-    """Return an option by which a job states its layout; empty where none does."""
-    if _degrees(scenario) != _ALONE:
-        return next(name.replace("_", "-") for name in DEGREES if getattr(scenario, name) != 1)
+def sharing_option(scenario: Scenario) -> str:
+    """Return an option that makes another job of training copies of a network; empty where none does.
+
+    A degree above 1, FSDP and ZeRO share it out; recomputation and adapters change what is computed.  Copies
+    have no sharding and recompute nothing anyway, so ``none`` is neither; nor are chunks without stages.
+    """
     if scenario.strategy == "fsdp":
         return "strategy fsdp"
-    return next((name.replace("_", "-") for name in _OF_LAYOUT if getattr(scenario, name) is not None), "")
+    given = (name for name, neutral in NEUTRAL.items() if getattr(scenario, name) not in neutral)
+    return next(given, "").replace("_", "-")
+
+
+def _neutral_option(scenario: Scenario) -> str:
+    """Return an option of layouts that is given and changes nothing; empty where none is."""
+    if scenario.virtual_stages > 1:
+        return "virtual-stages"
+    return next((name for name in ("sharding", "recompute") if getattr(scenario, name) is not None), "")
+
+
+def layout_note(workload: Workload) -> str:
+    """Say which model answers for a transformer with a layout that has another without."""
+    model = "the transformer model, which was learned from other runs"
+    return f"with a layout, {workload.id} is answered by {model}"
+
+
+def network_notes(workload: Workload, model: str | None) -> list[str]:
+    """Say what a network is predicted without, and which model answers where its layout decides that.
+
+    Parameters
+    ----------
+    workload : the network
+    model : that answers
+    """
+    is_laid_out = model == "transformer" and not predicts_tokens(workload)
+    return [*workload.notes, *([layout_note(workload)] if is_laid_out else [])]
 
 
 def stack_of(scenario: Scenario, workload: Workload, accelerator: Accelerator) -> str | None:
@@ -122,7 +148,11 @@ def shared(
     name = stack_of(scenario, workload, accelerator)
     model, length = workload.architecture, workload.tokens
     if name is None or model is None or length is None:
+        if scenario.virtual_stages > 1:
+            remark(NO_STAGES)
         return None
+    if not predicts_tokens(workload):
+        remark(layout_note(workload))
     from perfmodel.specs.layout import caveats, check, check_adapters, layout_of
     from perfmodel.specs.stack import stack_named
 
@@ -151,9 +181,14 @@ def shared(
         )
         check(layout, model, length)
     except InputError as error:
-        from perfmodel.specs.nearest_layout import Asked, advice
+        from perfmodel.specs.nearest_layout import Asked, advice, nearest
 
-        possible = advice(Asked(**degrees, **batch), scenario.world_size, model, length)
+        asked = Asked(**degrees, **batch)
+        near = nearest(asked, scenario.world_size, model, length)
+        possible = advice(asked, near)
+        advised = scenario.model_copy(update={name: getattr(near, name) for name in DEGREES})
+        if model_of(advised, workload) == "data-parallel":  # with nothing shared out
+            possible += " --sharding zero1"
         raise InputError(f"{error}; the nearest possible: {possible}") from None
     check_adapters(scenario.lora, model)
     known = facts.shardings if layout.pipeline_parallel == 1 else facts.pipelined_shardings
@@ -217,12 +252,18 @@ def _stack_called(name: str, scenario: Scenario, workload: Workload) -> str:
 def _refuse_layout_only(scenario: Scenario, workload: Workload) -> None:
     """Refuse what the transformer model alone knows, of a job that the data-parallel model answers."""
     name = scenario.framework
+    if scenario.micro_batch_size is not None:
+        if not has_layouts(workload):
+            reason = _no_transformer("micro-batch-size", workload)
+            raise InputError(f"{reason}; the batch of a GPU is --local-batch-size")
+        raise InputError(
+            f"--micro-batch-size: of {workload.id} that goes with a layout, a degree above 1 or --sharding "
+            "zero1; without one the batch of a GPU is --local-batch-size"
+        )
     if name is not None and name.partition("@")[0] not in FRAMEWORKS:
         option = f"framework {name}"
     elif scenario.precision == "fp8":
         option = "precision fp8"
-    elif scenario.lora is not None:
-        option = "lora"
     else:
         return
     if not has_layouts(workload):

@@ -347,3 +347,12 @@ def plural(noun: str, count: float) -> str:
     ('worker', 'workers')
     """
     return noun if count == 1 else f"{noun}s"
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a number and its noun.
+
+    >>> counted(1, "GPU"), counted(8, "GPU")
+    ('1 GPU', '8 GPUs')
+    """
+    return f"{count} {plural(noun, count)}"

@@ -11,6 +11,7 @@ import io
 import re
 import shlex
 import tempfile
+from functools import partial
 from pathlib import Path
 
 from click.testing import CliRunner
@@ -30,6 +31,7 @@ _PYTHON = re.compile(r"(```pycon\n)(.*?)(```\n)", re.DOTALL)
 _CONSOLE = re.compile(r"(```console\n)(.*?)(```\n)", re.DOTALL)
 REPORT = README.parent / "validation" / "report.md"
 _ACCURACY = re.compile(r"(<!-- accuracy -->\n)(.*?)(<!-- end -->\n)", re.DOTALL)
+_LEDGER = re.compile(r"(<!-- ledger -->\n)(.*?)(<!-- end -->\n)", re.DOTALL)
 _TABLE = re.compile(r"(<!-- predictions -->\n)(.*?)(<!-- end -->\n)", re.DOTALL)
 
 
@@ -71,13 +73,16 @@ def _predictions(match: re.Match[str]) -> str:
 
 def refreshed(text: str) -> str:
     """Return the README with every shown output made anew."""
-    return _ACCURACY.sub(_accuracy, _TABLE.sub(_predictions, _CONSOLE.sub(_console, text)))
+    text = _TABLE.sub(_predictions, _CONSOLE.sub(_console, text))
+    for block, heading in ((_LEDGER, "On rows that nobody had seen"), (_ACCURACY, "In short")):
+        text = block.sub(partial(_from_report, heading), text)
+    return text
 
 
-def _accuracy(match: re.Match[str]) -> str:
-    """The table of the report that people ask for first."""
-    short = REPORT.read_text("utf-8").split("## In short\n\n")[1].split("\n\n")[0]
-    return f"{match[1]}{short}\n{match[3]}"
+def _from_report(heading: str, match: re.Match[str]) -> str:
+    """The first table below a heading of the report."""
+    table = REPORT.read_text("utf-8").split(f"## {heading}\n\n")[1].partition("|")[2]
+    return match[1] + "|" + table.split("\n\n")[0] + "\n" + match[3]
 
 
 def refreshed_page(text: str) -> str:

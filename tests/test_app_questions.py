@@ -64,7 +64,7 @@ def test_prices_are_read_as_people_write_them(price):
     assert not test.error
     test.session_state["fold-Money, energy, carbon"] = True
     sound(test.run())
-    assert "20,000 USD/h for each machine" in words(test)
+    assert "$20,000 an hour of one " in words(test)
 
 
 def test_prices_of_several_machines_may_have_commas_between_thousands():

@@ -182,7 +182,7 @@ def test_every_form_of_the_answer_says_that_an_interval_was_cut(invoke):
     for form in ([], ["--markdown"]):
         assert words in " ".join(invoke("predict", *options, *form).stdout.split())
     told = json.loads(invoke("predict", *options, "--json").stdout)["interval"]
-    assert told["low_95"] == told["clipped_at"] < told["low_80"]
+    assert told["low_95"] == told["clipped_at"] <= told["low_80"]
     on_many = json.loads(invoke("scale", *options[:4], "--gpus", "8,512", "--json").stdout)["rows"]
     assert all("clipped_at" in row["interval"] for row in on_many)
 

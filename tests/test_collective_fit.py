@@ -28,7 +28,7 @@ from perfmodel.errors import InputError
 from perfmodel.prediction.collective import collective
 from perfmodel.prediction.collective_fabric import fabric_of
 from perfmodel.prediction.collective_spread import SIZES as SIZE_CLASSES
-from perfmodel.prediction.collective_spread import interval_of, size_class, spread_of
+from perfmodel.prediction.collective_spread import interval_of, scale_at, size_class, spread_of
 from perfmodel.specs.store import Catalogue
 
 CATALOGUE = Catalogue.built_in()
@@ -80,9 +80,10 @@ def test_sources_are_predicted_by_the_others(nodes, part, key, bar):
     assert nodes[part]["all"]["sources"] >= 9
 
 
-def test_intervals_cover_what_they_say(nodes):
+def test_intervals_are_as_wide_as_rows_nobody_had_seen_ask_for_so_development_rows_lie_inside(nodes):
+    """What intervals cover is held against the ledger; see ``test_ledger.py``."""
     for part in ("several nodes, at least 1 MiB", "several nodes, below 1 MiB"):
-        assert 0.70 <= nodes[part]["all"]["coverage_80_over_sources"] <= 0.90
+        assert nodes[part]["all"]["coverage_80_over_sources"] >= 0.88
 
 
 @given(
@@ -106,11 +107,12 @@ def test_classes_of_sizes_keep_their_width_from_their_first_size_to_two_octaves_
     fabric, spreads = fabric_of(64, CATALOGUE, node="dgx-h100"), fitted().spreads
     for sizes, label in ((2.0**10, "below 1 MiB"), (2.0**20, "1 to 64 MiB"), (2.0**26, "from 64 MiB")):
         point = fabric.of("all-reduce", sizes)
-        assert spread_of(point, True, spreads) == spreads[f"several nodes, seen, {label}"]
-        assert size_class(sizes) == SIZE_CLASSES.index(label)
+        size = SIZE_CLASSES.index(label)
+        wide = spreads[f"several nodes, seen, {label}"] * scale_at(True, size).factor
+        assert (spread_of(point, True, spreads), size_class(sizes)) == (wide, size)
     between = spread_of(fabric.of("all-reduce", 2.0**25), True, spreads)
     known = [spreads[f"several nodes, seen, {label}"] for label in SIZE_CLASSES[1:]]
-    assert between == pytest.approx(sum(known) / 2)
+    assert between == pytest.approx(sum(known) / 2 * scale_at(True, 1).factor)
 
 
 def test_what_is_said_of_an_unseen_source_does_not_depend_on_its_own_times(measured, unseen):

@@ -196,6 +196,10 @@ def test_text_fits_80_columns(variants, invoke):
         (["a.toml", "slip.toml"], "slip.toml: unknown option 'gpuz'; nearest: gpus"),
         (["a.toml", "none.toml"], "none.toml: gpus = 0: expected"),
         (["--set", "gpus=2,world_size=4"], "give one, they are the same"),
+        (
+            ["--set", "gpus=16,gpus=32"],
+            "gpus is given twice: one scenario has one value, another is --set gpus=32",
+        ),
         (["--set", "gpus"], "expected KEY=VALUE"),
         (["--set", "gpus="], "expected KEY=VALUE"),
         (["--set", "gpu=4"], "unknown option 'gpu'; nearest: gpus"),

@@ -322,3 +322,17 @@ def test_waiting_for_samples_is_explained():
 def test_a_profile_does_not_go_with_a_layout():
     with pytest.raises(InputError, match=r"kernels of whole layers.*--anchor iteration_time"):
         resolve(Scenario(**SHARED, tensor_parallel=2, profile="measured.json"), CATALOGUE)
+
+
+@pytest.mark.parametrize("workload", ["resnet50", "gpt2"])
+def test_options_that_nothing_reads_are_said_to_be_without_effect(workload):
+    told = predict(
+        workload=workload, gpus=8, loader_workers=4, storage="nvme", local_aggregation=False
+    ).warnings
+    assert any(
+        "--loader-workers and --storage without effect: samples are synthetic" in line for line in told
+    )
+    assert "--no-local-aggregation without effect: there are no parameter servers" in told
+    served = {"input": "real", "strategy": "parameter-server", "local_aggregation": False}
+    told = predict(gpus=8, loader_workers=4, storage="nvme", **served).warnings
+    assert not any("without effect" in line for line in told)

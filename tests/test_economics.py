@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -219,15 +220,16 @@ def test_the_command_prints_what_python_returns(invoke):
     conditions = {"epochs": 90.0, "node_failure_interval": 6000 * 3600.0, "checkpoint_time": 60.0}
     assert printed == json.loads(json.dumps(of(RENTED, **conditions)))
     text = invoke("predict", *words, *failing).stdout
-    assert "24.48 USD/h" in text
+    assert "$24.48 an hour of one aws-p3.16xlarge" in text
     assert "us-east-1, 2026-07-20" in text
     assert max(map(len, text.splitlines())) <= 80
     price = (
-        "Price: 24.48 USD/h for each node: p3.16xlarge on demand, us-east-1, 2026-07-20, source karpenter-aws"
+        "Price: $24.48 an hour of one aws-p3.16xlarge: p3.16xlarge on demand, us-east-1, 2026-07-20, "
+        "source karpenter-aws"
     )
     assert price in invoke("predict", *words, "--markdown").stdout.splitlines()
     given = invoke("predict", *words, "--price", "9", "--markdown").stdout
-    assert "Price: 9 USD/h for each node, as given" in given.splitlines()
+    assert "Price: $9 an hour of one aws-p3.16xlarge, as given" in given.splitlines()
 
 
 def test_without_these_options_nothing_is_said_of_money(invoke):
@@ -265,3 +267,14 @@ def test_a_run_of_tokens_has_its_time_and_cost_by_the_first_layout(invoke):
 def test_the_length_of_a_run_is_one_number_above_zero(conditions):
     with pytest.raises(InputError, match="tokens"):
         layouts("gpt2", gpus=8, node="dgx-h100", global_batch_size=8, conditions=conditions)
+
+
+def test_a_price_is_named_with_what_it_is_of(invoke):
+    """In the help, in the answer and below the costs: a node has eight accelerators here."""
+    words = "--workload gpt2 --node dgx-h100 --gpus 8 --global-batch-size 64 --price 2.5 --tokens 1T --top 1"
+    text = " ".join(invoke("layouts", *words.split()).stdout.split())
+    assert re.search(r"and cost \$\S+ \([^)]*\), at \$2\.50 an hour of one dgx-h100\.", text)
+    assert "price $2.50 an hour of one dgx-h100, as given" in text
+    for command in ("layouts", "plan", "predict"):
+        told = " ".join(invoke(command, "--help").stdout.split())
+        assert "USD for an hour of one node with all its accelerators" in told, command

@@ -140,8 +140,12 @@ class Interrupts:
             del thing
 
 sys.meta_path.insert(0, Interrupts())
+signal.signal(signal.SIGINT, signal.default_int_handler)
 """
-"""Ctrl-C while a module is being found, in a callback, which drops all exceptions."""
+"""Ctrl-C while a module is being found, in a callback, which drops all exceptions.
+
+It sets the signal: a shell that starts tests in the background has them ignore it.
+"""
 
 
 @pytest.mark.parametrize("module", ["click", "perfmodel.cli.predict", "perfmodel.prediction"])

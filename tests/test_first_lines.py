@@ -16,7 +16,7 @@ from perfmodel.prediction import predict
 from perfmodel.specs.scenario import Scenario
 from perfmodel.units import shown_part
 
-LARGE = ("--workload", "llama-3-8b", "--gpus", "8")
+LARGE = ("--workload", "llama-3-8b", "--gpus", "8", "--sequence-length", "2048")
 """More than 8 V100 hold."""
 
 
@@ -27,7 +27,7 @@ def text(*words: str) -> list[str]:
 
 
 def test_a_job_that_does_not_fit_says_so_first_and_claims_no_throughput():
-    memory = predict(Scenario(workload="llama-3-8b", world_size=8)).memory
+    memory = predict(Scenario(workload="llama-3-8b", world_size=8, sequence_length=2048)).memory
     line = f"DOES NOT FIT: {memory.bytes / 2**30:.1f} of {memory.capacity / 2**30:.1f} GiB per accelerator"
     said = text("predict", *LARGE)
     assert said[0] == f"{line}; not even a micro-batch of 1 does"
@@ -35,7 +35,11 @@ def test_a_job_that_does_not_fit_says_so_first_and_claims_no_throughput():
     assert any("iteration, if it fitted" in row for row in said)
     marked = text("predict", *LARGE, "--markdown")
     assert marked[0] == f"**{line}; not even a micro-batch of 1 does**"
-    for row in (*said, *marked, *str(predict(Scenario(workload="llama-3-8b", world_size=8))).splitlines()):
+    for row in (
+        *said,
+        *marked,
+        *str(predict(Scenario(workload="llama-3-8b", world_size=8, sequence_length=2048))).splitlines(),
+    ):
         assert not any(word in row for word in ("throughput", "MFU", "sequences/s", "tokens/s", "speed-up"))
     answer = json.loads("\n".join(text("predict", *LARGE, "--json")))
     assert {"samples_per_second", "mfu", "speedup"} <= answer.keys()
@@ -46,8 +50,9 @@ def test_a_job_that_does_not_fit_says_so_first_and_claims_no_throughput():
 def test_a_table_says_which_numbers_of_accelerators_do_not_fit():
     words = ("--workload", "llama-3-8b", "--node", "dgx-h100", "--sharding", "zero3", "--gpus", "1,2,64")
     head = text("scale", *words)[1]
-    assert head.startswith("FITS WITH PROBABILITY 35 %")
-    assert head.endswith(" at 1, 2 GPUs")
+    assert head.startswith("FITS WITH PROBABILITY 18 %")
+    assert "per accelerator at 1 GPU, 109.7 at 2 GPUs" in " ".join(text("scale", *words)[1:3])
+    assert "on 1 GPU it fits with probability 18 %" in " ".join(text("scale", *words))
 
 
 def test_a_report_says_first_that_a_job_does_not_fit(tmp_path):

@@ -82,15 +82,19 @@ def test_the_ledger_is_of_rows_held_out() -> None:
     """Of named sources; others are in no file here."""
     ids = {name for file in FILES for name in held_out(file)}
     ledger = table(VALIDATION / "ledger.csv")
-    assert len(ledger) == 1038
-    assert len({row["source"] for row in ledger}) == 36
+    assert len(ledger) == 1038 + 1094 + 123
+    assert len({row["source"] for row in ledger}) == 41
     assert {row["id"] for row in ledger if not row["source"].startswith("unnamed-")} <= ids
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the published files are not beside the checkout")
 def test_the_ledger_begins_as_published() -> None:
-    published = (SHARED / "ledger-2026-11-23.csv").read_bytes()
-    assert (VALIDATION / "ledger.csv").read_bytes().startswith(published)
+    for row, published in zip(
+        table(VALIDATION / "ledger.csv"), table(SHARED / "ledger-2026-11-23.csv"), strict=False
+    ):
+        assert (row["version"], row["scale"]) == ("0.2.0", "1")
+        apart = row["class"] == "no measured time"
+        assert published.items() <= (row | {"class": published["class"]} if apart else row).items()
 
 
 def test_accelerators_that_no_spec_describes_are_refused_by_name() -> None:

@@ -4,9 +4,15 @@ import json
 
 import pytest
 
-from perfmodel import layouts, plan, predict, sweep
+from perfmodel import compare, layouts, plan, predict, sweep
+from perfmodel.calibration import calibration
 from perfmodel.errors import InputError
+from perfmodel.explanations import explain
 from perfmodel.quote import Claim, Quote, check_quote
+from perfmodel.sensitivity.elasticity import sensitivity
+from perfmodel.sensitivity.report import sensitivity_report
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
 from perfmodel.workloads import workload, workload_from_file
 from perfmodel.workloads.huggingface.families import FAMILIES
 
@@ -317,6 +323,13 @@ def test_a_tower_that_is_left_out_is_noted_wherever_the_network_is_predicted(tmp
     assert note in predict(workload=str(path), **job).warnings
     assert note in layouts(str(path), **job, global_batch_size=8, top=1).notes
     assert note in sweep(workload=str(path), **job).notes
+    one = {"workload": str(path), **job}
+    assert compare(one, one | {"gpus": 16}).notes.count(note) == 1
+    scenario = Scenario(**one)
+    assert note in explain(scenario).notes
+    assert f"note: {note}"[:60] in str(explain(scenario))
+    catalogue, constants = Catalogue.built_in(), calibration()
+    assert note in sensitivity_report(sensitivity(scenario), catalogue, constants)["notes"]
     claim = Claim(quantity="tokens_per_second", value=1.0)
     quote = Quote(title="t", scenario={"workload": str(path), **job}, claims=(claim,))
     assert note in check_quote(quote)[0].arithmetic

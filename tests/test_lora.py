@@ -129,7 +129,6 @@ def test_every_door_says_the_same():
         ({"workload": "resnet50"}, "--lora: resnet50 is no transformer"),
         ({"lora": 5000}, "--lora 5000: the most is 4096, the features of a layer"),
         ({"lora": 0}, "lora"),
-        ({"workload": "bert-large"}, "--lora: of bert-large that goes with a layout"),
     ],
 )
 def test_what_has_no_adapters_is_refused(options, message):

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import json
+import tomllib
 
 import pytest
 
 import perfmodel
+from perfmodel.accuracy.collective_fit import learned_from
+from perfmodel.accuracy.collective_rows import shipped_measurements
 from perfmodel.accuracy.runs import shipped_runs
+from perfmodel.calibration import FITTED
 from perfmodel.planning.fleets.proposals import proposals
 from perfmodel.planning.fleets.written import joined, read_fleet
 from perfmodel.prediction import predict
+from perfmodel.prediction.collective_limit import TCP_YEARS as COLLECTIVE_TCP_YEARS
+from perfmodel.prediction.collective_limit import TEXTBOOK_TCP_YEARS
 from perfmodel.prediction.limits import TCP_YEARS
 from perfmodel.prediction.ratio import ratio_between
+from perfmodel.service.application import application
+from perfmodel.specs.layout import DEGREES
 from perfmodel.specs.store import Catalogue
 from perfmodel.sweeps import sweep
+from tests.asgi import Caller
 
 CATALOGUE = Catalogue.built_in()
+HOW = ("sharding", "recompute", "micro_batch_size")
 P3 = {"node": "aws-p3.2xlarge", "gpus": 5}
 BERT = {"workload": "bert-large", "node": "dgx-a100-80gb", "gpus": 64, "nics": 1}
 TCP = BERT | {"inter_link": "ethernet-25g-tcp"}
@@ -45,6 +55,15 @@ def test_a_machine_of_ones_own_takes_other_adapters_without_a_cap():
     assert times[1] < times[0]
 
 
+@pytest.mark.parametrize("workload", ["gpt2", "vgg16"])
+def test_the_limit_of_ones_own_machine_grows_with_its_adapters(workload):
+    """It was kept for eight adapters of the machine's own kind, and not for eight of another."""
+    asked = {"workload": workload, "node": "dgx-1v", "gpus": 64, "nics": 8}
+    own, slower = (predict(**asked, inter_link=link) for link in ("ib-edr-100g", "ib-fdr-56g"))
+    assert own.iteration_time < slower.iteration_time
+    assert not [each for each in own.warnings if "may send" in each]
+
+
 def test_more_adapters_under_a_cap_never_slow_a_send_down():
     """One send leaves by one adapter, which has all of its machine's limit while the others are idle."""
     job = {"workload": "t5-base", "accelerator": "t4", "gpus": 256, "framework": "levanter"}
@@ -69,6 +88,42 @@ def test_layouts_and_collectives_keep_the_cap_too():
     slow, fast = (perfmodel.collective(**ends, inter_link=link) for link in ("aws-10g", "ib-hdr-200g"))
     assert fast.time > 0.8 * slow.time
     assert any("the network limit of aws-p3.2xlarge" in each for each in fast.warnings)
+
+
+def test_layouts_and_collectives_lift_the_cap_and_take_connections(invoke):
+    client = Caller(application())
+    where = {"gpus": 8, "node": "aws-g5.xlarge", "global_batch_size": 64}
+    kept, lifted = (perfmodel.layouts("gpt2", **where, network_cap=keeps).rows for keeps in (True, False))
+    assert lifted[0].iteration_time < 0.7 * kept[0].iteration_time
+    job = {
+        "workload": "gpt2",
+        **where,
+        "framework": "megatron-core",
+        "precision": "bf16",
+        "network_cap": False,
+    }
+    degrees = {name: lifted[0].layout[name] for name in (*DEGREES, *HOW)}
+    assert predict(**job, **degrees).iteration_time == pytest.approx(lifted[0].iteration_time, rel=1e-9)
+    asked = ["layouts", "--workload=gpt2", "--gpus=8", "--node=aws-g5.xlarge", "--global-batch-size=64"]
+    table = json.loads(invoke(*asked, "--no-network-cap", "--json").output)
+    assert table["layouts"][0]["iteration_time"] == lifted[0].iteration_time
+    answer = client.post("/v1/layouts", json={"workload": "gpt2", **where, "network_cap": False}).json()
+    assert answer["layouts"][0]["iteration_time"] == lifted[0].iteration_time
+    tcp = {"gpus": 64, "node": "gcp-a2-ultragpu-8g", "global_batch_size": 64}
+    few, many = (
+        {str(row.layout): row.iteration_time for row in perfmodel.layouts("gpt2", **tcp, connections=n).rows}
+        for n in (1, None)
+    )
+    assert max(few[layout] / many[layout] for layout in few) > 1.5
+
+    ring = {"ranks": 8, "size": "1GB", "node": "aws-p3.2xlarge"}
+    own, free = (perfmodel.collective(**ring, network_cap=keeps) for keeps in (True, False))
+    assert free.time < 0.5 * own.time
+    assert "without that limit (--no-network-cap)" in " ".join(free.warnings)
+    words = [f"--{name}={value}" for name, value in ring.items()]
+    table = json.loads(invoke("collective", *words, "--no-network-cap", "--json").output)
+    assert table["time"] == free.time
+    assert client.post("/v1/collective", json={**ring, "network_cap": False}).json()["time"] == free.time
 
 
 def test_compare_sweep_and_sensitivity_mention_the_cap():
@@ -119,6 +174,17 @@ def test_connections_move_the_ceiling_in_every_model():
     assert "--connections 16" in predict(**TCP).defaults
 
 
+@pytest.mark.parametrize("workload", ["llama-3-8b", "bert-large"])
+def test_every_collective_opens_as_many_connections_by_default(workload):
+    job = TCP | {"workload": workload, "inter_link": "ethernet-100g-tcp"}
+    own, same = (predict(**job, strategy="fsdp", connections=n) for n in (None, 16))
+    assert own.iteration_time == same.iteration_time
+    assert "--connections 16" in own.defaults
+    assert "--connections 1" in predict(**TCP, strategy="async").defaults
+    found = sweep(**job, strategy=["all-reduce", "fsdp"], sharding="zero3").table()
+    assert list(found["iteration_time"])[1] == own.iteration_time
+
+
 def test_the_years_of_the_ceiling_are_those_of_the_measured_runs():
     years = set()
     for run in shipped_runs():
@@ -126,6 +192,55 @@ def test_the_years_of_the_ceiling_are_those_of_the_measured_runs():
         if known and CATALOGUE.link(run.inter_link).passes_kernel:
             years.add(int(run.year))
     assert f"{min(years)} to {max(years)}" == TCP_YEARS
+
+
+def test_the_years_of_collectives_over_tcp_are_those_they_are_learned_from():
+    years = set()
+    for measured in learned_from(shipped_measurements()):
+        point = measured.point
+        if point.nodes > 1 and point.inter_link.passes_kernel:
+            years.add(point.year)
+    assert f"collectives of {min(years)}" == COLLECTIVE_TCP_YEARS
+    assert len(years) == 1
+    assumed = tomllib.loads(FITTED.with_suffix(".toml").read_text("utf-8"))
+    source = assumed["sources"][assumed["tcp_ceiling"]["source"]]
+    assert f"runs of {source['title'][-5:-1]}" == TEXTBOOK_TCP_YEARS
+
+
+def test_a_transformers_ceiling_has_its_years():
+    job = {"node": "gcp-a2-ultragpu-8g", "gpus": 64, "workload": "llama-3-8b", "sharding": "zero3"}
+    known = "the kernel's TCP (2.67 GB/s an adapter over 16 connections, as in collectives of 2024)"
+    for words in (predict(**job).network_limit, predict(**job).verdict):
+        assert f"{known}: RDMA on the same ports or more --connections would lift it" in words
+    few = predict(**job | {"node": "dgx-a100-80gb", "inter_link": "aws-25g", "nics": 1}, connections=1)
+    assert few.network_limit == "the provider's limit on one connection: more --connections would lift it"
+
+
+def test_a_collective_says_what_binds_and_what_would_lift_it(invoke):
+    ring = {"ranks": 64, "size": "1GB", "node": "dgx-a100-80gb", "nics": 1, "inter_link": "ethernet-100g-tcp"}
+    known = "the kernel's TCP (2.67 GB/s an adapter over 16 connections, as in collectives of 2024)"
+    lifted = "RDMA on the same ports or more --connections would lift it"
+    assert perfmodel.collective(**ring).network_limit == f"{known}: {lifted}"
+    textbook = perfmodel.collective(**ring, algorithm="best").network_limit
+    assert textbook == (
+        f"the kernel's TCP (3.12 GB/s an adapter over 16 connections, as in runs of 2020): {lifted}"
+    )
+    asked = [f"--{name.replace('_', '-')}={value}" for name, value in ring.items()]
+    said = " ".join(invoke("collective", *asked).output.split())
+    assert f"what binds is {known}: {lifted}" in said
+    table = json.loads(invoke("collective", *asked, "--json").output)
+    assert table["network_limit"] == f"{known}: {lifted}"
+    for more in (
+        {"inter_link": "ethernet-100g-rdma"},
+        {"inter_link": "ethernet-10g-tcp"},
+        {"size": "1KB"},
+        {"ranks": 8},
+    ):
+        assert perfmodel.collective(**ring | more).network_limit is None
+    few = perfmodel.collective(**ring | {"inter_link": "aws-25g"}, connections=1)
+    assert few.network_limit == "the provider's limit on one connection: more --connections would lift it"
+    capped = perfmodel.collective(ranks=8, size="1GB", node="aws-p3.2xlarge").network_limit
+    assert capped.startswith("the network limit of aws-p3.2xlarge (312 MB/s)")
 
 
 def test_rdma_is_proposed_on_the_ports_of_tcp():
@@ -137,6 +252,32 @@ def test_rdma_is_proposed_on_the_ports_of_tcp():
     assert not any("adapter" in item.what for item in rdma.purchase.items)
     assert any("if their adapters do RDMA" in note for note in rdma.notes)
     assert not any("hardly told apart" in note for note in found.notes)
+
+
+RACKS = {"oversubscription": 2.0, "rack_nodes": 2}
+
+
+@pytest.mark.parametrize("connections", [1, 16, 32, 64, 512])
+@pytest.mark.parametrize("rate", ["10g", "25g", "40g", "100g"])
+def test_the_kernels_tcp_never_carries_more_than_rdma_on_the_same_port(rate, connections):
+    tcp = {"inter_link": f"ethernet-{rate}-tcp", "connections": connections}
+    for more in ({}, {"connections": 1}):
+        rdma = {"inter_link": f"ethernet-{rate}-rdma"} | more
+        for job in (
+            {"node": "dgx-h100", "gpus": 16, "workload": "vgg16", "nics": 1},
+            {"node": "dgx-a100-80gb", "gpus": 24, "workload": "vgg16", "algorithm": "halving-doubling"}
+            | RACKS,
+            {"node": "dgx-h100", "gpus": 32, "workload": "bert-large", "strategy": "parameter-server"},
+            {"node": "8xmi325x", "gpus": 32, "workload": "vgg16"},
+            {"node": "dgx-h100", "gpus": 16, "workload": "gpt2", "nics": 1},
+        ):
+            assert predict(**job, **rdma).iteration_time <= predict(**job, **tcp).iteration_time
+        ring = {"ranks": 64, "size": "1GB", "node": "dgx-a100-80gb", "nics": 1}
+        for name in ("all-reduce", "all-gather", "all-to-all", "send-receive"):
+            times = [perfmodel.collective(name, **ring, **link).time for link in (rdma, tcp)]
+            assert times[0] <= times[1]
+        best = [perfmodel.collective(algorithm="best", **ring, **link).time for link in (rdma, tcp)]
+        assert best[0] <= best[1]
 
 
 def test_one_rate_of_a_link_is_told_from_another():

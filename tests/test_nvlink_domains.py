@@ -62,9 +62,8 @@ def test_nobody_has_measured_one_so_the_interval_is_wide_and_says_so():
         fabric = fabric_of(ranks, CATALOGUE, accelerator="gb200")
         assert transport_of(fabric.of("all-reduce", 1e9)) == NVLINK_DOMAIN
         answer = perfmodel.collective(ranks=ranks, size="1GB", accelerator="gb200")
-        assert answer.interval.wider_because == [
-            f"fewer than two sources measured collectives over {NVLINK_DOMAIN}"
-        ]
+        (why,) = answer.interval.wider_because
+        assert why.startswith(f"fewer than two sources measured collectives over {NVLINK_DOMAIN} (x")
         assert answer.interval.high_80 / answer.time > 1.5
     tray = perfmodel.collective(ranks=4, size="1GB", accelerator="gb200")
     assert tray.interval.wider_because == []

@@ -382,7 +382,7 @@ def test_machines_nobody_measured_are_told_as_predict_tells_them(found, invoke):
     wider = predict(
         Scenario(**{name: told["chosen"][name] for name in NAMED if name != "strategy"})
     ).interval.wider_because
-    assert "no measured run on gh200-96gb" in wider
+    assert any(why.startswith("no measured run on gh200-96gb (x") for why in wider)
     note = next(note for note in told["notes"] if "wider because" in note)
     assert all(reason in note for reason in wider)
     unseen = {row["accelerator"] for row in found.front} & {"b200-sxm-180gb", "gb200", "gh200-96gb"}
@@ -760,6 +760,46 @@ def test_a_safe_plan_is_recommended_before_a_cheaper_one_at_risk():
     assert found.launch.predict.split("--gpus ")[1].split()[0] == str(found.chosen.world_size)
 
 
+def test_where_no_plan_is_safe_a_surer_one_at_nearly_the_price_is_recommended():
+    """46 machines miss ten minutes with 50 %, 64 with 29 % for 1 % more money."""
+    asked = {"workload": "resnet50", "epochs": 90, "instances": "p3.16xlarge", "deadline": "10m"}
+    found = perfmodel.plan(**asked)
+    assert found.search.likely_row is None
+    rows = [row for row in map(found.search.row, range(len(found.search))) if row["meets_deadline"]]
+    near = [row for row in rows if row["cost"] <= 1.1 * found.cheapest.cost]
+    assert found.chosen.deadline_risk == pytest.approx(min(row["deadline_risk"] for row in near), rel=0.02)
+    assert found.chosen.deadline_risk < found.cheapest.deadline_risk - 0.1
+    assert "of those that cost at most 10% more than the cheapest" in found.verdict[0]
+    assert any(line.startswith("Cheaper at a risk of 50 %: 46 x ") for line in found.verdict)
+    assert not any("NCCL do not start" in row["why"] for row in found.search.rejected)
+
+
+def test_of_a_budget_alone_where_none_is_safe_a_surer_one_nearly_as_fast_is_recommended():
+    asked = {"workload": "resnet50", "epochs": 90, "instances": "p3.16xlarge", "max_gpus": 64}
+    cheapest = perfmodel.plan(**asked).front[-1]
+    found = perfmodel.plan(**asked, budget=1.05 * cheapest.cost)
+    assert found.search.likely_row is None
+    assert found.chosen.budget_risk <= found.fastest.budget_risk
+    assert found.chosen.run_time <= 1.1 * found.fastest.run_time
+
+
+@pytest.mark.any_version
+def test_a_default_that_makes_a_plan_risky_is_named_with_what_another_value_would_do():
+    asked = {"workload": "llama-3-70b", "tokens": "1T", "deadline": "12 days", "max_gpus": 1024}
+    found = perfmodel.plan(**asked, instances="p5.48xlarge")
+    assert found.met
+    assert found.chosen.deadline_risk > 0.2
+    (one,) = found.alternatives
+    assert (one.option, one.value, one.meets, one.is_likely) == ("global-batch-size", 2048, True, True)
+    again = perfmodel.plan(**asked, instances="p5.48xlarge", global_batch_size=2048)
+    assert again.chosen.deadline_risk <= 0.2
+    assert again.chosen.cost < found.chosen.cost
+    assert not again.alternatives
+    words = " ".join(found.verdict)
+    assert "With --global-batch-size 2048 (default: 512): " in words
+    assert "at a risk of 19 %" in words
+
+
 def test_where_no_plan_is_safe_the_cheapest_in_time_is_recommended_with_its_risk():
     asked = {"workload": "resnet50", "epochs": 90, "instances": "p3.16xlarge", "max_gpus": 32}
     fastest = perfmodel.plan(**asked).front[0]
@@ -773,7 +813,7 @@ def test_where_no_plan_is_safe_the_cheapest_in_time_is_recommended_with_its_risk
 def test_of_a_budget_alone_the_fastest_that_likely_keeps_it_is_recommended():
     asked = {"workload": "resnet50", "epochs": 90, "instances": "p3.16xlarge", "max_gpus": 64}
     front = perfmodel.plan(**asked).front
-    found = perfmodel.plan(**asked, budget=1.02 * front[0].cost)
+    found = perfmodel.plan(**asked, budget=1.25 * front[-1].cost)
     assert found.chosen.budget_risk <= 0.2 < found.fastest.budget_risk
     assert any(line.startswith("Faster at a risk of ") for line in found.verdict)
 
@@ -785,14 +825,14 @@ def test_a_default_that_decides_is_named_with_what_another_value_would_do():
     found = perfmodel.plan(**asked, instances="p5.48xlarge")
     assert not found.met
     (one,) = found.alternatives
-    assert (one.option, one.default, one.value, one.meets) == ("global-batch-size", 512, 2048, True)
-    again = perfmodel.plan(**asked, instances="p5.48xlarge", global_batch_size=2048)
+    assert (one.option, one.default, one.value, one.meets) == ("global-batch-size", 512, 4096, True)
+    again = perfmodel.plan(**asked, instances="p5.48xlarge", global_batch_size=4096)
     assert again.met
     assert not again.alternatives
-    assert one.plan["run_time"] == pytest.approx(again.chosen.run_time)
+    assert one.plan.run_time == pytest.approx(again.chosen.run_time)
     words = " ".join(found.verdict)
-    assert "With --global-batch-size 2048 (default: 512): 2048 x p5.48xlarge of AWS" in words
-    assert json.loads(found.to_json())["alternatives"][0]["plan"]["run_time"] == one.plan["run_time"]
+    assert "With --global-batch-size 4096 (default: 512): 2048 x p5.48xlarge of AWS" in words
+    assert json.loads(found.to_json())["alternatives"][0]["plan"]["run_time"] == one.plan.run_time
 
 
 def test_the_default_number_of_gpus_decides_too():
@@ -802,5 +842,5 @@ def test_the_default_number_of_gpus_decides_too():
     assert not found.met
     (one,) = found.alternatives
     assert (one.option, one.default, one.meets) == ("max-gpus", 512, True)
-    assert one.plan["run_time"] <= deadline
+    assert one.plan.run_time <= deadline
     assert not perfmodel.plan(**asked, deadline=deadline, max_gpus=256).alternatives

@@ -46,7 +46,7 @@ def askable(runs):
             resolve(scenario, CATALOGUE)
         except (Refused, InputError):
             continue
-        if time is not None and not scenario.is_data_parallel_run:
+        if time is not None and scenario.answered_by is None:
             yield run, time, scenario
 
 
@@ -351,7 +351,8 @@ def test_the_models_own_answer_is_plausible_and_its_interval_decides():
     answer = predict(Scenario(**options))
     rate = answer.samples_per_second
     samples = rate * answer.iteration_time
-    fast, slow = samples / answer.interval.low_80, samples / answer.interval.high_80
+    slow = samples / answer.interval.high_80
+    fast = rate**2 / slow  # a claim may beat what specs say of one accelerator, where this interval is cut
     for value, verdict in (
         (rate, "plausible"),
         (0.999 * fast, "plausible"),

@@ -45,7 +45,7 @@ def half(ratio):
 
 
 def width(prediction):
-    return math.log(prediction.interval.high_80 / prediction.iteration_time)
+    return math.log(prediction.interval.high_80 / prediction.iteration_time) / prediction.interval.scale
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=str)

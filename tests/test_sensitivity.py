@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from perfmodel.calibration import calibration
 from perfmodel.cli import main
 from perfmodel.economics import economics
+from perfmodel.explanations import explain
 from perfmodel.prediction import predict
 from perfmodel.resolve import resolve
 from perfmodel.resources import folder
@@ -205,12 +206,12 @@ def test_cost_follows_the_price_and_the_rate():
 
 def test_a_price_says_where_it_comes_from():
     asked = ["--gpus", "16", "--node", "aws-p3.16xlarge"]
-    told = "24.48 USD/h for each node: p3.16xlarge on demand, us-east-1, 20"
+    told = "$24.48 an hour of one aws-p3.16xlarge: p3.16xlarge on demand, us-east-1, 20"
     for form in ([], ["--csv"], ["--markdown"], ["--json"]):
         text = " ".join(run(*asked, *form).stdout.split())
         assert told in text, form
         assert "source karpenter-aws" in text, form
-    assert "price 20 USD/h for each node, as given" in run("--gpus", "8", "--price", "20").stdout
+    assert "price $20 an hour of one " in run("--gpus", "8", "--price", "20").stdout
 
 
 def test_both_sides_of_a_kink():
@@ -369,3 +370,27 @@ def test_the_longest_stage_of_the_input_is_what_a_prediction_waits_for(workers, 
     rest = arms.pop("the rest of the iteration")
     waited = predict(scenario).terms["input_time"]
     assert max(0.0, max(arms.values()) - rest) == pytest.approx(waited, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"workload": "llama-3-8b", "node": "dgx-h100", "world_size": 8},
+        {"workload": "bert-large", "local_batch_size": 4096},
+    ],
+)
+def test_that_a_job_does_not_fit_is_said_first(options, tmp_path):
+    words = [word for name, value in options.items() for word in (_option(name), str(value))]
+    done = CliRunner().invoke(main, ["sensitivity", *words])
+    said = next(each for each in predict(**options).warnings if each.startswith("does not fit"))
+    assert " ".join(done.stdout.split()).index(f"the job {said}") < done.stdout.index("iteration time")
+    page = tmp_path / "page.html"
+    done = CliRunner().invoke(main, ["sensitivity", *words, "--json", "--report", str(page)])
+    assert json.loads(done.stdout)["unfit"] == said
+    assert f"The job {said}." in page.read_text()
+    assert said in explain(**options).notes
+    assert json.loads(CliRunner().invoke(main, ["sensitivity", "--json"]).stdout)["unfit"] is None
+
+
+def _option(name):
+    return "--gpus" if name == "world_size" else f"--{name.replace('_', '-')}"

@@ -79,10 +79,10 @@ def test_a_file_of_tokens_is_a_small_regular_file_that_others_cannot_read(tmp_pa
     os.mkfifo(pipe, 0o600)
     large.write_text(f"{'x' * 32}\n" * 2000)
     large.chmod(0o600)
-    for mode in (0o604, 0o644, 0o602):
+    for mode in (0o604, 0o644, 0o602, 0o620, 0o660):
         file.chmod(mode)
         done = check("--token-file", str(file))
-        assert (done.exit_code, f"chmod o-rwx {file}" in done.stderr) == (2, True)
+        assert (done.exit_code, f"chmod g-w,o-rwx {file}" in done.stderr) == (2, True)
     for mode in (0o600, 0o400, 0o440):
         file.chmod(mode)
         assert check("--token-file", str(file)).exit_code == 0

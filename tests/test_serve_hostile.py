@@ -40,6 +40,7 @@ HOSTILE = {
     "10^308": ("predict", b'{"gpus": 1e308}', 422),
     "NaN": ("predict", b'{"gpus": NaN}', 400),
     "5000 digits": ("predict", b'{"gpus": ' + b"9" * 5000 + b"}", 400),
+    "5000 digits after the point": ("predict", b'{"gpus": 0.' + b"9" * 5000 + b"}", 400),
     "300 digits": ("predict", b'{"gpus": ' + b"9" * 300 + b"}", 422),
     "a million numbers": ("predict", many("gpus", 1_000_000), 422),
     "a million scenarios": (

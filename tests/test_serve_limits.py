@@ -204,7 +204,7 @@ def test_a_head_without_end_is_refused(service: Served, part):
         except OSError:
             return
         answer = rest_of(taken)
-    assert answer == b"" or parsed(answer)[0] in (400, 431)
+    assert answer == b"" or "longer than 32,768 bytes" in detail(parsed(answer))
 
 
 def test_trailers_without_end_are_cut_off(service: Served):
@@ -350,7 +350,10 @@ def test_an_answer_is_sent_in_pieces_each_of_which_may_take_as_long():
 def test_a_long_head_that_comes_at_once_is_refused(service: Served, path):
     answer = service.ask(path, x=f"{'y' * connections.MOST_HEAD}")
     assert (answer[0], "longer than 32,768 bytes" in detail(answer)) == (431, True)
-    assert service.ask(f"{path}?{'y' * 33_000}")[0] == 431
+    for size in (33_000, 120_000):  # a parser of addresses fails from 64 kB on
+        for address in (f"{path}?{'y' * size}", f"{path}#{'y' * size}", f"http://{'y' * size}{path}"):
+            answer = service.ask(address)
+            assert (answer[0], "longer than 32,768 bytes" in detail(answer)) == (431, True)
     assert service.ask(path, x="y" * 30_000)[0] == 200
 
 
@@ -390,6 +393,7 @@ def test_who_asks_whether_to_send_a_body_is_told_so_only_if_it_will_be_read(serv
 def test_what_is_no_http_is_refused(service: Served, text):
     answer = service.raw(text)
     assert answer == b"" or 400 <= parsed(answer)[0] < 600
+    assert b"text/plain" not in answer
 
 
 def test_a_websocket_is_not_opened(service: Served):

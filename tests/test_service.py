@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 import time
 
 import pytest
 from click.testing import CliRunner
+from starlette.types import Message
 
 import perfmodel
 from perfmodel.cli import main
@@ -37,6 +39,42 @@ def test_a_prediction_is_what_json_prints(client):
 def test_fields_leave_the_rest_out(client):
     answer = client.post("/v1/predict", json={"gpus": 8, "fields": ["iteration_time"]}).json()
     assert answer == {"iteration_time": perfmodel.predict(gpus=8).iteration_time}
+
+
+def test_a_number_is_said_as_it_was_given_where_it_is_long_only_its_beginning(client):
+    body = b'{"gpus": 0.' + b"9" * 100_000 + b"}"
+    answer = client.post("/v1/predict", content=body)
+    assert (answer.status_code, "is a number of 100,002 letters" in answer.json()["detail"]) == (400, True)
+    whole = client.post("/v1/predict", content=b'{"gpus": 0.%b}' % (b"9" * 30)).json()
+    assert whole["detail"] == "gpus = 1.0: expected a whole number, in digits alone"
+
+
+@pytest.mark.parametrize(("method", "path", "status"), [("POST", "nobody", 404), ("PUT", "predict", 405)])
+def test_who_asks_whether_to_send_a_body_that_no_route_takes_is_refused_at_once(method, path, status):
+    """It would be taken for the next request of the connection, which is therefore closed."""
+    app = Protected(application(), Settings(access_log=False))
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        raise AssertionError("the body was asked for")
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    headers = {"host": "localhost", "expect": "100-continue", "content-length": "2"}
+    scope = {
+        "type": "http",
+        "method": method,
+        "path": f"/v1/{path}",
+        "root_path": "",
+        "query_string": b"",
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()]
+        + [(b"content-type", b"application/json")],
+        "state": {},
+    }
+    asyncio.run(app(scope, receive, send))
+    assert sent[0]["status"] == status
+    assert (b"connection", b"close") in sent[0]["headers"]
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ LINKS = "specs.links.mine"
 MISTAKES: list[tuple[str, dict[str, Any], str, Any, str]] = [
     # a number or a text that is none
     ("predict", {"gpus": "x"}, "gpus", "x", "expected a whole number"),
+    ("predict", {"gpus": 8.0}, "gpus", 8.0, "expected a whole number, in digits alone"),
     ("predict", {"world_size": 0}, "world_size", 0, "greater than or equal to 1"),
     ("predict", {"gpus": [8]}, "gpus", [8], "expected a whole number"),
     ("predict", {"workload": 7}, "workload", 7, "expected text"),

@@ -22,7 +22,7 @@ from perfmodel.quote import Claim, Quote, check_quote
 from perfmodel.resolve import resolve
 from perfmodel.sensitivity.elasticity import sensitivity
 from perfmodel.specs.framework import FRAMEWORKS
-from perfmodel.specs.layout import DEGREES
+from perfmodel.specs.layout import DEGREES, NEUTRAL
 from perfmodel.specs.options import declared
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.stack import STACKS
@@ -96,7 +96,12 @@ def test_network_and_layout_decide_which_model_answers():
         assert predict(workload=one, gpus=8).model == "data-parallel"
     for more in ({}, {"framework": "pytorch"}, {"accelerator": "k80"}, {"strategy": "fsdp"}):
         assert predict(workload="gpt2", gpus=8, **more).model == "transformer"
-    for layout in ({"tensor_parallel": 2}, {"sharding": "none"}, {"recompute": "none"}, {"strategy": "fsdp"}):
+    for layout in (
+        {"tensor_parallel": 2},
+        {"sharding": "zero1"},
+        {"recompute": "full"},
+        {"strategy": "fsdp"},
+    ):
         assert predict(workload="bert-large", gpus=8, node="dgx-a100-80gb", **layout).model == "transformer"
 
 
@@ -122,7 +127,7 @@ def test_no_option_switches_the_model_that_answers(network):
         values = VALUES.get(name) or one.choices
         if one.type in (int, bool):
             values = (True, False) if one.type is bool else (1, 2, 8)
-        if name == "workload" or one.info.axis == "layout":
+        if name in ("workload", *NEUTRAL):
             continue
         for value in set(values) - {"fsdp"}:
             try:
@@ -189,7 +194,11 @@ def test_software_of_both_models_is_what_the_one_that_answers_knows(framework, m
         ({"framework": "mxnet-ngc"}, "does not know it; nearest: megatron-core, pytorch-ddp, fsdp, nemo$"),
         ({"workload": "bert-large", "framework": "megatron-core"}, "with a layout, e.g. --sharding zero1"),
         ({"workload": "bert-large", "precision": "fp8"}, "with a layout, e.g. --sharding zero1"),
-        ({"workload": "bert-large", "lora": 8}, "with a layout, e.g. --sharding zero1"),
+        (
+            {"workload": "bert-large", "micro_batch_size": 8},
+            "without one the batch of a GPU is --local-batch",
+        ),
+        ({"workload": "resnet50", "micro_batch_size": 8}, "the batch of a GPU is --local-batch-size"),
         ({"workload": "resnet50", "sharding": "none"}, "--sharding: resnet50 is no transformer"),
         ({"strategy": "parameter-server"}, "sums gradients by all-reduce or fsdp"),
         ({"overlap": "bucketed"}, "--overlap bucketed does not go with megatron-core@2026"),
@@ -248,7 +257,7 @@ def test_experts_are_not_dealt_out_over_tensor_parallel_ranks():
     ),
 )
 def test_the_layout_that_a_refusal_advises_is_possible(name, gpus, degrees, batch):
-    options = {"workload": name, "node": "dgx-h100", "gpus": gpus} | degrees | batch
+    options = {"workload": name, "node": "dgx-h100", "gpus": gpus, "sharding": "zero1"} | degrees | batch
     said = None
     try:
         resolve(Scenario(**options), BUILT_IN)

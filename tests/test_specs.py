@@ -19,6 +19,7 @@ from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.dataset import DataSetFile
 from perfmodel.specs.decoder import DecoderFile
 from perfmodel.specs.instance import InstanceFile
+from perfmodel.specs.left_out import LeftOutFile
 from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
 from perfmodel.specs.spec_file import built, check
@@ -542,7 +543,35 @@ SHIPPED = {
     "storage.toml": StorageFile,
     "datasets.toml": DataSetFile,
     "decoders.toml": DecoderFile,
+    "left_out.toml": LeftOutFile,
 }
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (
+            ["predict", "--accelerator", "ascend-910-32gb"],
+            "accelerator ascend-910-32gb has no spec, as Huawei",
+        ),
+        (["predict", "--accelerator", "Ascend 910B"], "accelerator ascend-910b-64gb has no spec, as the Asc"),
+        (["predict", "--gpus", "8", "--intra-link", "hccs"], "link hccs has no spec, as no data sheet"),
+        (["predict", "--node", "atlas-900-a2-podc"], "node atlas-900-a2-podc has no spec, as no data sheet"),
+        (["specs", "show", "hccs"], "link hccs has no spec"),
+    ],
+    ids=str,
+)
+def test_hardware_without_a_spec_is_refused_with_the_reason(words, why, invoke):
+    answer = invoke(*words)
+    assert answer.exit_code == 2
+    assert why in answer.output
+    assert "a spec of your own would do" in answer.output
+
+
+def test_what_is_left_out_has_no_spec():
+    for kind in ("accelerators", "nodes", "links"):
+        left_out = tomllib.loads((BUILT_IN / "left_out.toml").read_text("utf-8"))[kind]
+        assert not set(left_out) & set(CATALOGUE.ids(kind))
 
 
 def test_no_shipped_file_is_left_out():

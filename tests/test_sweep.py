@@ -335,3 +335,16 @@ def test_a_file_may_hold_lists_and_a_failed_write_leaves_nothing(tmp_path, invok
     odd = invoke("sweep", "--output", tmp_path / "sweep.xlsx")
     assert odd.exit_code == 2
     assert ".csv or .parquet" in odd.stderr
+
+
+def test_what_does_not_fit_is_marked_in_the_table(invoke):
+    words = ("sweep", "--workload", "llama-3-8b", "--node", "dgx-h100", "--gpus", "8")
+    shown = invoke(*words, "--micro-batch-size", "1,2").stdout
+    assert "fits" in shown
+    assert shown.count(" NO ") == 2
+    assert "DO NOT FIT: 2 of 2, by memory" in shown
+    both = invoke(*words, "--tensor-parallel", "1,8", "--columns", "tensor_parallel,mfu").stdout
+    assert "DO NOT FIT: 1 of 2, by memory" in both
+    assert "fits" not in invoke("sweep", "--gpus", "1-2").stdout
+    asked = invoke("sweep", "--gpus", "1-2", "--columns", "gpus,fits").stdout
+    assert asked.count("yes") == 2

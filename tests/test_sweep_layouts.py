@@ -114,8 +114,38 @@ def test_a_layout_that_is_given_is_one_for_transformers_alone():
     swept = perfmodel.sweep(workload=["resnet50", "bert-large"], gpus=8, sharding=[None, "none"])
     assert swept.table()["workload"].tolist() == ["resnet50", "bert-large", "bert-large"]
     assert swept.table()["sharding"].tolist() == [None, None, "none"]
-    assert swept.table()["model"].tolist() == ["data-parallel", "data-parallel", "transformer"]
+    assert swept.table()["model"].tolist() == ["data-parallel"] * 3
     assert sum(swept.refused.values()) == 1
+
+
+def test_values_that_share_nothing_out_keep_the_model_of_copies():
+    asked = {"workload": "bert-large", "node": "dgx-h100", "gpus": 8, "precision": "bf16"}
+    swept = perfmodel.sweep(
+        **asked,
+        virtual_stages=[2, 1],
+        recompute=["full", "none"],
+        sharding=["none", "zero1"],
+        micro_batch_size=[4, None],
+    )
+    table = swept.table()
+    for shared in (True, False):
+        rows = [
+            row
+            for row in range(len(table["model"]))
+            if (table["recompute"][row] == "full" or table["sharding"][row] == "zero1") == shared
+        ]
+        assert {table["model"][row] for row in rows} == {"transformer" if shared else "data-parallel"}
+        assert len(rows) == (12 if shared else 2)
+        for row in rows:
+            names = ("virtual_stages", "recompute", "sharding", "micro_batch_size")
+            one = {name: table[name][row] for name in names if table[name][row] is not None}
+            one = {name: getattr(value, "item", lambda value=value: value)() for name, value in one.items()}
+            assert table["iteration_time"][row] == pytest.approx(predict(**asked, **one).iteration_time)
+    assert sum(swept.refused.values()) == 2
+    assert all("--local-batch-size" in reason for reason in swept.refused)
+    assert swept.notes == (
+        "with a layout, bert-large is answered by the transformer model, which was learned from other runs",
+    )
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 2**50), st.booleans()), min_size=1))

@@ -6,10 +6,8 @@ import csv
 import json
 import math
 import time
-from collections import defaultdict
 from functools import cache
 from pathlib import Path
-from statistics import fmean, stdev
 
 import numpy as np
 import pytest
@@ -29,11 +27,11 @@ from perfmodel.accuracy.transformer_anchor import (
     term_shares,
 )
 from perfmodel.accuracy.transformer_compare import (
-    SOFTWARE_SPREAD,
     STATED_NODES,
     compare_transformers,
     shipped_out_of_sample,
 )
+from perfmodel.accuracy.transformer_fit import data_of, fit, learned_from, left_out, spread_between
 from perfmodel.accuracy.transformer_memory import fitting, peak_errors, peaks, reserved_over_used
 from perfmodel.accuracy.transformer_rows import (
     COLUMNS,
@@ -51,6 +49,7 @@ from perfmodel.equations.transformer_memory import (
     micro_batches_kept,
 )
 from perfmodel.errors import InputError
+from perfmodel.evidence import KNOWN, NEW, TRANSFORMERS, scale_of
 from perfmodel.prediction.shared import largest_micro_batch
 from perfmodel.resources import folder
 from perfmodel.specs.architecture import Architecture
@@ -737,7 +736,8 @@ def test_software_nobody_described_is_read_as_its_nearest_with_a_wider_interval(
     assert tune.case == titan.case
     (rows,) = compare_transformers([tune, titan])
     half = [math.log(row.high_80 / row.low_80) / 2 / NORMAL_80 for row in rows]
-    assert half[0] == pytest.approx(math.hypot(half[1], SOFTWARE_SPREAD))
+    known, new = (scale_of(TRANSFORMERS, job).factor for job in (KNOWN, NEW))
+    assert half[0] / new == pytest.approx(half[1] / known + fitted().software_spread)
     data = str(tmp_path / "a.csv")
     shown = CliRunner().invoke(main, ["validate", "--kind", "transformers", "--data", data]).stdout
     assert "read as its nearest, torchtitan, with wider intervals: torchtune: 1 rows" in " ".join(
@@ -747,15 +747,12 @@ def test_software_nobody_described_is_read_as_its_nearest_with_a_wider_interval(
 
 @pytest.mark.any_version
 def test_families_of_software_lie_as_far_apart_as_intervals_allow_for():
-    sources = defaultdict(list)
-    for row in judged().rows:
-        if row.error is not None and row.run.trust in TRUSTED:
-            family = software_named(row.run.framework).stack
-            sources[family, row.run.source].append(math.log1p(row.error))
-    families = defaultdict(list)
-    for (family, _), misses in sources.items():
-        families[family].append(fmean(misses))
-    assert stdev(map(fmean, families.values())) == pytest.approx(SOFTWARE_SPREAD, abs=0.005)
+    """Each family predicted by a fit to the others; the means of its sources' misses."""
+    learned = learned_from(shipped_transformer_runs())
+    data, families = data_of(learned), np.array([software_named(run.framework).stack for run in learned])
+    logs = left_out(data, fit(data), groups=families)
+    assert spread_between(data, logs, families) == pytest.approx(fitted().software_spread, rel=0.02)
+    assert set(families.tolist()) == fitted().stacks
 
 
 def test_anchored_runs_of_one_source_have_the_shipped_width(tmp_path):
@@ -850,11 +847,12 @@ def test_the_layout_that_is_predicted_best_costs_little():
 
 
 @pytest.mark.any_version
-def test_intervals_cover_what_they_say():
+def test_intervals_are_as_wide_as_rows_nobody_had_seen_ask_for_so_development_rows_lie_inside():
+    """What intervals cover is held against the ledger; see ``test_ledger.py``."""
     result = judged().summary
-    assert 0.72 <= result["all"]["coverage_80_over_sources"] <= 0.88
+    assert result["all"]["coverage_80_over_sources"] >= 0.88
     for group in result["by"]["class"].values():
-        assert 0.70 <= group["coverage_80"] <= 0.90
+        assert group["coverage_80"] >= 0.88
 
 
 @pytest.mark.any_version

@@ -8,13 +8,17 @@ import pytest
 
 import perfmodel
 from perfmodel import Catalogue, predict
-from perfmodel.accuracy.transformer_fit import accelerator_spread
+from perfmodel.accuracy.transformer_fit import spread_between
+from perfmodel.evidence import EXPERTS, KNOWN, NEW, TRANSFORMERS, scale_of
 from perfmodel.resources import folder
 from perfmodel.step.profiled import NORMAL_80
 from perfmodel.transformers.parameters import fitted
 
 JOB = {"workload": "llama-3-8b", "gpus": 8, "micro_batch_size": 1, "sharding": "zero3"}
 KIND = "dense, stated layout"
+BY_SCALE = {job: scale_of(TRANSFORMERS, job).factor for job in (KNOWN, NEW, EXPERTS)}
+USUAL = fitted().spreads[KIND] * BY_SCALE[KNOWN]
+ON_ANOTHER = (fitted().spreads[KIND] + fitted().accelerator_spread) * BY_SCALE[NEW]
 
 
 def width(answer):
@@ -22,23 +26,25 @@ def width(answer):
 
 
 def reasons(answer):
-    return [each for each in answer.interval.wider_because if "no measured run" in each]
+    return [each.partition(" (x")[0] for each in answer.interval.wider_because if "no measured run" in each]
 
 
 @pytest.mark.parametrize("accelerator", ["h100-sxm5-80gb", "a100-sxm4-80gb", "tpu-v5p", "gb300"])
 def test_an_accelerator_whose_runs_were_learned_from_has_the_width_of_its_class(accelerator):
     answer = predict(**JOB, accelerator=accelerator)
-    assert width(answer) == pytest.approx(fitted().spreads[KIND])
+    assert width(answer) == pytest.approx(USUAL)
     assert not reasons(answer)
 
 
 @pytest.mark.parametrize("accelerator", ["k80", "mi300x", "tpu-v6e", "h100-pcie-80gb", "rtx-4090"])
 def test_any_other_is_wider_by_what_accelerators_differ_by(accelerator):
     answer = predict(**JOB, accelerator=accelerator)
-    assert width(answer) == pytest.approx(fitted().spreads[KIND] + fitted().accelerator_spread)
+    assert width(answer) == pytest.approx(ON_ANOTHER)
     assert reasons(answer) == [f"no measured run of a transformer on {accelerator}"]
     experts = predict(**JOB | {"workload": "mixtral-8x7b"}, accelerator=accelerator)
-    assert width(experts) == pytest.approx(fitted().spreads["experts"] + fitted().accelerator_spread)
+    assert width(experts) == pytest.approx(
+        (fitted().spreads["experts"] + fitted().accelerator_spread) * BY_SCALE[EXPERTS]
+    )
     assert len(experts.interval.wider_because) == 2
 
 
@@ -49,17 +55,18 @@ def test_an_accelerator_of_ones_own_is_another(tmp_path):
     text = "\n".join(line for line in text.splitlines() if not line.startswith(("aliases", "#:schema")))
     (tmp_path / "accelerators" / "mine.toml").write_text(text)
     answer = predict(**JOB, accelerator="mine", catalogue=Catalogue([tmp_path]))
-    assert width(answer) == pytest.approx(fitted().spreads[KIND] + fitted().accelerator_spread)
+    assert width(answer) == pytest.approx(ON_ANOTHER)
     assert reasons(answer) == ["no measured run of a transformer on mine"]
 
 
 def test_layouts_sweeps_and_comparisons_have_the_same_interval():
     job = {"workload": "llama-3-8b", "accelerator": "mi300x", "global_batch_size": 64}
     found = perfmodel.layouts(**job, gpus=8, top=1)
-    assert found.wider_because == ("no measured run of a transformer on mi300x",)
-    assert '"wider_because": ["no measured run of a transformer on mi300x"]' in found.to_json()
+    (why,) = found.wider_because
+    assert why.startswith("no measured run of a transformer on mi300x (x1.")
+    assert f'"wider_because": ["{why}"]' in found.to_json()
     row = found.rows[0]
-    factor = math.exp(NORMAL_80 * (fitted().spreads[KIND] + fitted().accelerator_spread))
+    factor = math.exp(NORMAL_80 * ON_ANOTHER)
     assert row.interval["high_80"] / row.iteration_time == pytest.approx(factor)
     table = perfmodel.sweep(**job, gpus=8, sharding="zero3").table()
     assert table["high_80"][0] / table["iteration_time"][0] == pytest.approx(factor)
@@ -82,8 +89,20 @@ def test_accelerators_differ_by_their_means_every_source_alike():
         logs = np.log([1.1, 1.1, 1.1, 1.3, 0.9])
         sources = np.array(["a", "a", "a", "b", "b"])
 
-    spread = accelerator_spread(Two, np.zeros(5), np.array(["x", "x", "x", "x", "y"]))
+    spread = spread_between(Two, np.zeros(5), np.array(["x", "x", "x", "x", "y"]))
     of_x = (math.log(1.1) + math.log(1.3)) / 2
     assert spread == pytest.approx(math.sqrt((of_x**2 + math.log(0.9) ** 2) / 2))
     assert 0.03 < fitted().accelerator_spread < 0.2
     assert len(fitted().accelerators) == 17
+
+
+def test_software_nobody_measured_is_wider_too_and_named():
+    known, new = (predict(**JOB, accelerator="h100-sxm5-80gb", framework=name) for name in ("nemo", "llm.c"))
+    assert width(known) == pytest.approx(USUAL)
+    spread = fitted().spreads[KIND] + fitted().software_spread
+    assert width(new) == pytest.approx(spread * BY_SCALE[NEW])
+    assert reasons(new) == ["no measured run of llm.c"]
+    both = predict(**JOB, accelerator="mi300x", framework="llm.c").interval.wider_because
+    factors = [float(each.partition("(x")[2].partition(";")[0]) for each in both]
+    assert len(both) == 2
+    assert factors == sorted(factors, reverse=True)

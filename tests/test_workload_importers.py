@@ -356,6 +356,31 @@ def test_csv(tmp_path):
             "name,kind,forward_flops,gemm_rows,gemm_columns,gemm_depth\na,linear,64,1,8,8\n",
             "forward_flops is 64; its shape has 2 x rows x columns x depth x count = 128",
         ),
+        (
+            "name,kind,tensors,forward_flops\na,linear,2500000,7e6\n",
+            r"forward_flops is 7e\+06, which makes gemm_rows 1.4; expected those of a whole number, e.g. "
+            r"5e\+06 for 1 or 1e\+07 for 2",
+        ),
+        (
+            "name,kind,tensors,forward_flops\na,linear,64 8,60\n",
+            "makes gemm_rows 0.4688; .* 128 for 1 or 256",
+        ),
+        (
+            "name,kind,forward_flops,gemm_rows,gemm_columns\na,matmul,100,4,4\n",
+            "which makes gemm_depth 3.125; expected those of a whole number, e.g. 96 for 3 or 128 for 4",
+        ),
+        (
+            "name,kind,tensors,gemm_rows,gemm_columns\na,linear,100,1,8\n",
+            "its 100 weights over 8 make gemm_depth 12.5; expected a whole number",
+        ),
+        (
+            "name,kind,tensors,gemm_rows,gemm_depth\na,linear,100,1,8\n",
+            "its 100 weights over 8 make gemm_columns 12.5",
+        ),
+        (
+            "name,kind,tensors,gemm_rows,kernel_size\na,depthwise-conv,100,49,3\n",
+            "its 100 weights over 9 make gemm_count 11.1111",
+        ),
         ("name,kind,tensors,gemm_rows\na,linear,64,0\n", "gemm_rows is 0; a linear is a matrix product"),
         ("name,kind\na,norm\n", "forward_elements is missing; expected the elements a norm reads and writes"),
         ("name,kind,forward_elements\na,norm,100\n", "no convolution or matrix product in it"),

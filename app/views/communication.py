@@ -234,7 +234,10 @@ def _measured_beside(name: str, place: exchanges.Ranks, size: float) -> None:
     where = for_planners(title_of(name, place.fabric))
     said = f"{exchanges.NCCL}: {where}, with the 80 % interval and the nearest measured curves"
     reasons = row.interval.wider_because if row.interval else []
-    st.caption("; ".join([said, *(f"the interval is wider: {reason}" for reason in reasons)]))
+    said_too = [f"the interval is wider: {reason}" for reason in reasons]
+    if row.network_limit is not None:
+        said_too.append(f"what binds is {row.network_limit}")
+    st.caption("; ".join([said, *said_too]))
     figure.update_yaxes(tickformat=None, ticksuffix="", dtick=None)  # ticks say their unit as elsewhere
     figure.update_xaxes(title_text="message [B]", tickvals=None, ticktext=None, range=RANGE)
     figure.update_layout(yaxis={"title_text": "time [s]"}, yaxis2={"title_text": "bus bandwidth [B/s]"})

@@ -123,6 +123,8 @@ def page(asked: Asked) -> None:
     said = decision(report, rows, prediction)
     with asked.top:
         st.subheader(plain(report["title"]), anchor=False)
+        if report["unfit"]:
+            st.markdown(f"**{plain('The job ' + report['unfit'] + '.')}**")
         st.markdown(f"**{plain(said)}**")
     if rows:
         figure = tornado(rows, report["iteration_time"])

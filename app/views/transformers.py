@@ -20,7 +20,7 @@ from app import (
 )
 from app.answering import answering
 from app.layout import Asked, ask, downloads, fold, mistakes_shown, sentence, shell_command, ways_out
-from app.layout_search import FILTERS, LAYOUT, PRICES, RUN, known
+from app.layout_search import FILTERS, LAYOUT, PRICES, QUESTION, RUN, known
 from app.looks import labelled, show_warnings
 from app.memory_chart import GIB
 from app.options import scenario
@@ -32,6 +32,7 @@ from perfmodel.economics import economics
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction
 from perfmodel.prediction.ratio import ratio_between
+from perfmodel.specs.laid_out import laid_out
 from perfmodel.step.terms import sent
 from perfmodel.transformers.flops import NOMINAL_WORDS
 
@@ -53,7 +54,7 @@ PRESETS: dict[str, dict[str, str]] = {
     },
 }
 BODY = ("workload", "gpus", "global-batch-size", "tokens")
-SIDE = ("node", "accelerator", "inter-link", "nics", "sequence-length", "framework", "precision", "lora")
+SIDE = tuple(name for name in QUESTION if name not in BODY)
 SHOWN = 500
 # Rows of the list.
 NEAR = 3
@@ -82,7 +83,7 @@ def uploaded() -> tuple[str, str] | None:
 def predicted(picked: Mapping[str, Any], row: LayoutRow, network: str | None) -> Prediction:
     """Return the prediction of one layout."""
     asked = scenario(layout_search.as_options(picked, row, network))
-    return answering().predict(asked)
+    return answering().predict(laid_out(asked))
 
 
 def table(rows: list[tuple[LayoutRow, int]]) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from perfmodel.accuracy.collective_rows import Measurement, shipped_measurements
-from perfmodel.accuracy.held_out import learned_bytes
+from perfmodel.accuracy.held_out import learned_bytes, require_entries
 from perfmodel.accuracy.runs import TRUSTED
 from perfmodel.calibration import COLLECTIVE_FIT
 from perfmodel.collectives.all_reduce import Curve
@@ -188,7 +188,9 @@ def learned_from(measured: Sequence[Measurement]) -> list[Measurement]:
 
 def refit() -> None:
     """Fit to the shipped measurements; write the result, whole or not at all."""
-    data = data_of(learned_from(shipped_measurements()))
+    learned = learned_from(shipped_measurements())
+    require_entries("collectives.csv", (m.measurement_id for m in learned))
+    data = data_of(learned)
     parameters = named(fit(data))
     table: dict[str, Any] = {
         "made_by": "python -m perfmodel.accuracy.collective_fit",

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from perfmodel.accuracy.held_out import learned_part
+from perfmodel.accuracy.measured_table import Line, measured_lines
 from perfmodel.accuracy.runs import NOT_STATED, UNSTATED_TRUST
 from perfmodel.accuracy.scenarios import Refused, named
 from perfmodel.collectives.place import USUAL_YEAR, Point, check_mesh
 from perfmodel.errors import InputError
-from perfmodel.reading import read_table
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.names import word_of
 from perfmodel.specs.store import Catalogue
@@ -72,24 +71,17 @@ def read_measurements(path: Path, catalogue: Catalogue, before: str | None = Non
     ------
     InputError : a file that cannot be read, a missing column, a cell that is not a positive number
     """
-    try:
-        with read_table(path, before=before) as file:
-            reader = csv.DictReader(file, restval="")
-            missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
-            if missing:
-                raise InputError(f"{path}: line 1: no column {', '.join(missing)}")
-            return [_measurement(_trimmed(row), path, reader.line_num, catalogue) for row in reader]
-    except csv.Error as error:
-        raise InputError(f"{path}: cannot be read: {error}") from None
+    return [measurement_of(line, catalogue) for line in measured_lines(path, COLUMNS, before)]
 
 
-def _trimmed(row: dict[str, str]) -> dict[str, str]:
-    """The cells below a heading, without the blanks around them."""
-    return {column: cell.strip() for column, cell in row.items() if column}
+def measurement_of(line: Line, catalogue: Catalogue) -> Measurement:
+    """Return the measurement of a row.
 
-
-def _measurement(row: dict[str, str], path: Path, line: int, catalogue: Catalogue) -> Measurement:
-    where = f"{path}: line {line}"
+    Raises
+    ------
+    InputError : a cell that does not fit its column
+    """
+    row, where = line.cells, line.where
     point, reason = None, None
     try:
         point = _point(row, where, catalogue)
@@ -98,7 +90,7 @@ def _measurement(row: dict[str, str], path: Path, line: int, catalogue: Catalogu
         point, reason = None, str(error)
         time = _number(row, "time", where) if row["time"] else math.nan
     return Measurement(
-        row["measurement_id"] or f"line {line}",
+        row["measurement_id"] or f"line {line.number}",
         row["source"] or NOT_STATED,
         row.get("accelerator", ""),
         time,

@@ -25,6 +25,7 @@ class _NoInterval(NamedTuple):
     high_80: None = None
     low_95: None = None
     high_95: None = None
+    scale: None = None
 
 
 NO_INTERVAL = _NoInterval()
@@ -54,6 +55,8 @@ class Row(NamedTuple):
     """Why there is no prediction."""
     input_share: float | None = None
     """Share of the predicted iteration that waits for samples."""
+    scale: float | None = None
+    """Factor of the ledger in the interval."""
 
     @property
     def error(self) -> float | None:
@@ -142,7 +145,7 @@ def _row(
     changed: Mapping[str, object],
 ) -> Row:
     measured = measured_time(run)
-    predicted, reason, input_share = None, None, None
+    predicted, reason, input_share, scale = None, None, None, None
     interval: Interval | _NoInterval = NO_INTERVAL
     try:
         of = run.accelerators_per_node if mode == "anchored-machine" else 1
@@ -162,6 +165,7 @@ def _row(
         prediction = predict(scenario, catalogue, constants)
         predicted, interval = prediction.iteration_time, prediction.interval or NO_INTERVAL
         input_share = prediction.terms["input_time"] / predicted
+        scale = interval.scale
     except (Refused, InputError) as error:
         reason = str(error) if isinstance(error, Refused) else f"refused by the model: {error}"
     return Row(
@@ -177,6 +181,7 @@ def _row(
         None if anchor is None else "unique" if anchor.unique else "ambiguous",
         reason,
         input_share,
+        scale,
     )
 
 

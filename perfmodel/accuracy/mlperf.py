@@ -205,6 +205,27 @@ def compare_mlperf(
     return [asked.answer(each, mode) for each in submissions if asked.is_nvidia(each.accelerator)]
 
 
+def answers_beside(
+    own: Sequence[Submission], others: Sequence[Submission], catalogue: Catalogue, mode: Mode = "specs"
+) -> list[Answer]:
+    """Predict some submissions, by what the other rounds of all tell; one of another maker is refused.
+
+    Parameters
+    ----------
+    own : to be predicted
+    others : submissions beside them; one with the same id as one of ``own`` is left out
+    catalogue : hardware
+    mode : as of ``compare_mlperf``
+    """
+    names = {each.run_id for each in own}
+    seen = [*(each for each in others if each.run_id not in names), *own]
+    asked = _Rounds(seen, catalogue, frozenset(), earlier=False)
+    return [
+        asked.answer(each, mode) if asked.is_nvidia(each.accelerator) else Answer(each, mode, reason=OTHERS)
+        for each in own
+    ]
+
+
 class _Rounds:
     """Submissions, with what each round takes from the others worked out once."""
 

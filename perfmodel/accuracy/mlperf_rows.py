@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from perfmodel.accuracy.held_out import learned_part
+from perfmodel.accuracy.measured_table import Line, measured_lines
 from perfmodel.accuracy.scenarios import Refused
 from perfmodel.errors import InputError
-from perfmodel.reading import read_table
 from perfmodel.specs.names import word_of
 
 YEARS = {
@@ -105,14 +104,15 @@ def _one_of(row: dict[str, str], column: str, where: str, words: tuple[str, ...]
     return row[column]
 
 
-def _submission(row: dict[str, str], where: str, line: int) -> Submission:
-    """The submission of a row.
+def submission_of(line: Line) -> Submission:
+    """Return the submission of a row.
 
     Raises
     ------
     Refused : a benchmark the model does not know, or too little stated
     InputError : a cell that does not fit
     """
+    row, where = line.cells, line.where
     benchmark = word_of(row["workload"], BENCHMARKS)
     if benchmark not in BENCHMARKS:
         raise Refused("unknown benchmark", row["workload"]) if row["workload"] else Refused("no workload")
@@ -126,7 +126,7 @@ def _submission(row: dict[str, str], where: str, line: int) -> Submission:
         return _number(row, column, where) if row.get(column) else None
 
     return Submission(
-        run_id=row["run_id"] or f"line {line}",
+        run_id=row["run_id"] or f"line {line.number}",
         round=held,
         year=_whole(row, "year", where) if row["year"] else YEARS[held],
         benchmark=benchmark,
@@ -188,20 +188,11 @@ def read_submissions(path: Path, before: str | None = None) -> Submissions:
     """
     known: list[Submission] = []
     skipped: list[str] = []
-    try:
-        with read_table(path, before=before) as file:
-            reader = csv.DictReader(file, restval="")
-            missing = [name for name in COLUMNS if name not in (reader.fieldnames or COLUMNS)]
-            if missing:
-                raise InputError(f"{path}: line 1: no column {missing[0]}")
-            for row in reader:
-                cells = {column: cell.strip() for column, cell in row.items() if column}
-                try:
-                    known.append(_submission(cells, f"{path}: line {reader.line_num}", reader.line_num))
-                except Refused as error:
-                    skipped.append(str(error))
-    except csv.Error as error:
-        raise InputError(f"{path}: cannot be read: {error}") from None
+    for line in measured_lines(path, COLUMNS, before):
+        try:
+            known.append(submission_of(line))
+        except Refused as error:
+            skipped.append(str(error))
     if not known and not skipped:
         raise InputError(f"{path}: no submissions below the header line")
     return Submissions(known, skipped)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 from statistics import fmean, median
@@ -42,7 +41,6 @@ def section() -> str:
     return render(
         "mlperf.md.j2",
         specs=specs,
-        refused=dict(Counter(each.reason for each in specs if each.reason).most_common()),
         without_rate=sum(each.error is not None and not each.submission.samples_per_second for each in specs),
         goal=GOAL,
         headline=headline(specs, submitted, anchored, forecast),

@@ -25,7 +25,7 @@ TIMES = (
     "low_95",
     "high_95",
 )
-COLUMNS = ("run_id", "mode", *TIMES, "reason")
+COLUMNS = ("run_id", "mode", *TIMES, "scale", "reason")
 
 
 def write_rows(path: Path, rows: Iterable[Row]) -> None:
@@ -41,7 +41,8 @@ def write_rows(path: Path, rows: Iterable[Row]) -> None:
     for row in rows:
         cells = row.to_dict()
         times = ("" if cells[name] is None else f"{cells[name]:.6g}" for name in TIMES)
-        writer.writerow([row.run.run_id, row.mode, *times, row.reason])
+        scale = "" if row.scale is None else f"{row.scale:g}"
+        writer.writerow([row.run.run_id, row.mode, *times, scale, row.reason])
     write_whole(path, text.getvalue())
 
 
@@ -70,6 +71,7 @@ def shipped_rows(mode: Mode) -> list[Row]:
                 naive_iteration_time=guess if written["predicted_iteration_time"] else None,
                 anchor=None if anchor is None else "unique" if anchor.unique else "ambiguous",
                 reason=written["reason"] or None,
+                scale=float(written["scale"]) if written["scale"] else None,
             )
         )
     return result

@@ -13,7 +13,7 @@ import numpy as np
 
 from perfmodel.accuracy.out_of_sample_file import shipped_rows
 from perfmodel.accuracy.runs import TRUSTED, Run
-from perfmodel.accuracy.transformer_compare import shipped_out_of_sample
+from perfmodel.accuracy.transformer_compare import Row, novelty_of, shipped_out_of_sample
 from perfmodel.accuracy.transformer_rows import TransformerRun
 from perfmodel.prediction.ratio import COPIES, DISTANCES, SHARED_OUT, Job, distances
 
@@ -36,7 +36,7 @@ class Judged(NamedTuple):
     miss: float
     """Logarithm of measured over predicted time."""
     half_width: float
-    """Logarithm of the upper end of the 80 % interval over the prediction."""
+    """Logarithm of the upper end of the 80 % interval over the prediction, without the ledger's scale."""
 
 
 class Pairs(NamedTuple):
@@ -60,27 +60,36 @@ class Pairs(NamedTuple):
 def judged_runs() -> dict[str, list[Judged]]:
     """Return the trusted runs of the published sources by kind of prediction, each judged out of sample."""
     copies = [
-        _judged(row.run.source, _job_of_copies(row.run), *times)
+        _judged(row.run.source, _job_of_copies(row.run), *times, row.scale or 1.0)
         for row in shipped_rows("specs")
         if row.run.trust in TRUSTED
         and (times := (row.measured_iteration_time, row.predicted_iteration_time, row.high_80))[1]
     ]
     of_layouts = shipped_out_of_sample()[0].rows
     shared_out = [
-        _judged(row.run.source, job_shared_out(row.run), row.run.time, row.predicted_time, row.high_80)
-        for row in of_layouts
-        if row.run.trust in TRUSTED and row.predicted_time
+        judged_transformer(row) for row in of_layouts if row.run.trust in TRUSTED and row.predicted_time
     ]
     return {COPIES: copies, SHARED_OUT: shared_out}
 
 
+def judged_transformer(row: Row) -> Judged:
+    """Return a predicted run of a transformer as one that pairs are made of."""
+    times = row.run.time, row.predicted_time, row.high_80
+    return _judged(row.run.source, job_shared_out(row.run), *times, novelty_of(row.run).scale.factor)
+
+
 def _judged(
-    source: str, job: Job, measured: float | None, predicted: float | None, high_80: float | None
+    source: str,
+    job: Job,
+    measured: float | None,
+    predicted: float | None,
+    high_80: float | None,
+    scale: float,
 ) -> Judged:
     assert measured is not None
     assert predicted is not None
     assert high_80 is not None
-    return Judged(source, job, math.log(measured / predicted), math.log(high_80 / predicted))
+    return Judged(source, job, math.log(measured / predicted), math.log(high_80 / predicted) / scale)
 
 
 def _job_of_copies(run: Run) -> Job:

@@ -12,10 +12,13 @@ from typing import Any
 from perfmodel.accuracy import (
     achievable,
     framework_spread,
+    leave_out_file,
+    ledger,
     memory_section,
     mlperf_section,
     overlap_order,
     ratio_section,
+    refused_section,
     transformer_section,
     what_limits,
 )
@@ -57,15 +60,18 @@ def report(specs: Sequence[Row], anchored: Sequence[Row], more: str = "") -> str
         framework_spread.section(specs),
         transformer_section.section(),
         memory_section.section(),
+        leave_out_file.section(),
         ratio_section.section(),
         more,
         mlperf_section.section(),
         achievable.section(),
         traces.section(),
+        refused_section.section(specs),
     )
     return render(
         "report.md.j2",
         specs=specs,
+        ledger=ledger.section(),
         assumed=calibration().assumed,
         headline=first,
         missed=[said for line in first for said in line.missed()],

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, get_args
 
 from perfmodel.accuracy.held_out import learned_part
+from perfmodel.accuracy.measured_table import Line, measured_lines
 from perfmodel.anchor import RANGES
 from perfmodel.errors import InputError
-from perfmodel.reading import read_table
 from perfmodel.specs.names import NONE, word_of
 from perfmodel.specs.scenario import (
     LARGEST_WORLD_SIZE,
@@ -173,14 +172,11 @@ def read_runs(path: Path | str, before: str | None = None) -> list[Run]:
     """
     runs: list[Run] = []
     lines: dict[str, int] = {}
-    for line, cells in _cells(Path(path), before):
-        run = _run(cells, f"{path}: line {line}")
-        run = run if run.run_id else run._replace(run_id=f"line {line}")
+    for line in measured_lines(Path(path), tuple(COLUMNS), before):
+        run = run_of(line)
         if run.run_id in lines:
-            raise InputError(
-                f"{path}: line {line}: run_id {run.run_id!r} is also on line {lines[run.run_id]}"
-            )
-        lines[run.run_id] = line
+            raise InputError(f"{line.where}: run_id {run.run_id!r} is also on line {lines[run.run_id]}")
+        lines[run.run_id] = line.number
         runs.append(run)
     if not runs:
         raise InputError(f"{path}: no runs below the header line")
@@ -193,37 +189,14 @@ def shipped_runs() -> tuple[Run, ...]:
     return tuple(read_runs(*learned_part("training_runs.csv")))
 
 
-def _cells(path: Path, before: str | None) -> Iterator[tuple[int, dict[str, str]]]:
-    try:
-        with read_table(path, before=before) as file:
-            reader = csv.reader(file, strict=True)
-            header = [name.strip() for name in next(reader, [])]
-            _check_header(header, path)
-            for cells in reader:
-                if not cells:
-                    continue
-                if len(cells) != len(header):
-                    raise InputError(
-                        f"{path}: line {reader.line_num}: {len(cells)} cells; the header has {len(header)}"
-                    )
-                yield reader.line_num, dict(zip(header, map(str.strip, cells), strict=True))
-    except csv.Error as error:
-        raise InputError(f"{path}: line {reader.line_num}: not CSV: {error}") from None
+def run_of(line: Line) -> Run:
+    """Return the run of a row.
 
-
-def _check_header(header: list[str], path: Path) -> None:
-    missing = [name for name in COLUMNS if name not in header]
-    if missing:
-        raise InputError(
-            f"{path}: line 1: no column {', '.join(missing[:4])}{', ...' if missing[4:] else ''}; "
-            f"the columns are those of validation/README.md"
-        )
-    twice = [name for name in (*COLUMNS, *OPTIONAL) if header.count(name) > 1]
-    if twice:
-        raise InputError(f"{path}: line 1: column {twice[0]} is there twice")
-
-
-def _run(cells: dict[str, str], where: str) -> Run:
+    Raises
+    ------
+    InputError : a cell that does not fit its column, counts that contradict each other
+    """
+    cells, where = line.cells, line.where
     fields: dict[str, Any] = {}
     for column, (field, check) in (COLUMNS | OPTIONAL).items():
         if column not in cells:
@@ -233,6 +206,7 @@ def _run(cells: dict[str, str], where: str) -> Run:
         except ValueError as error:
             raise InputError(f"{where}, column {column}: {cells[column][:60]!r}; expected {error}") from None
     run = _counted(Run(**fields))
+    run = run if run.run_id else run._replace(run_id=f"line {line.number}")
     if 0 not in (run.nodes, run.accelerators_per_node) and (
         run.world_size != run.nodes * run.accelerators_per_node
     ):

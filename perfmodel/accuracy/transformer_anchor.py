@@ -68,12 +68,17 @@ def groups_of(runs: Sequence[TransformerRun]) -> dict[str, list[Group]]:
     return result
 
 
-def anchors_of(runs: Sequence[TransformerRun]) -> list[Anchor | None]:
+def anchors_of(runs: Sequence[TransformerRun], given: NDArray[np.bool_] | None = None) -> list[Anchor | None]:
     """Return for each run the most alike other of its source and network; None for one that stands alone.
 
     What the model misses is missed by its terms, so that a run tells most of another whose step is made of
     the same shares of them.  A run on the same accelerator in the same precision is more alike than any
     other; one of trust C anchors none that is better.
+
+    Parameters
+    ----------
+    runs : measured
+    given : which of them may anchor others, shape (runs,); all by default
     """
     shares = _shares(runs)
     result: list[Anchor | None] = [None] * len(runs)
@@ -86,6 +91,8 @@ def anchors_of(runs: Sequence[TransformerRun]) -> list[Anchor | None]:
             if not unsure[place]:
                 ranked[unsure] = np.inf
             ranked[place] = np.inf
+            if given is not None:
+                ranked[~given[group.rows]] = np.inf
             best = int(np.argmin(ranked))
             if np.isfinite(ranked[best]):
                 kind = SAME if group.is_same[place, best] else OTHER

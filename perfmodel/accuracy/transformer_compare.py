@@ -26,10 +26,12 @@ from perfmodel.accuracy.transformer_rows import (
     TransformerRun,
     shipped_transformer_runs,
 )
+from perfmodel.accuracy.transformer_software import software_of_row
 from perfmodel.step.profiled import NORMAL_80, NORMAL_95
 from perfmodel.transformers.job import Job
-from perfmodel.transformers.parameters import fitted
+from perfmodel.transformers.parameters import Fitted, fitted
 from perfmodel.transformers.step import step_of
+from perfmodel.transformers.uncertainty import Novelty, novelty
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -38,10 +40,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+UNKNOWN = "software that nobody described"
 ALONE = "unanchored: no other run of this network and source"
-SOFTWARE_SPREAD = 0.09
-"""Standard deviation of the mean miss of software families, ln(measured / predicted), each of its sources
-predicted by a fit to the others: how far software that nobody described may be from its nearest family."""
 
 
 class Row(NamedTuple):
@@ -97,8 +97,8 @@ class Judged(NamedTuple):
 
     logs: Array
     """Logarithm of the predicted time [s]."""
-    spreads: list[dict[str, float]]
-    """By class, for each run."""
+    spreads: list[float]
+    """Of each, the standard deviation of ln(measured / predicted) that its interval stands for."""
     is_anchored: list[bool]
 
 
@@ -118,7 +118,7 @@ def compare_transformers(
     """
     able = [run for run in measured if run.case is not None]
     if not able:
-        return [[_row(run, mode, None, {}, False, None) for run in measured] for mode in modes]
+        return [[_row(run, mode, None, 0.0, False, None) for run in measured] for mode in modes]
     data = data_of(able)
     alone = _out_of_sample(able, data) if out_of_sample else _by_shipped_fit(able, data)
     naive = _naive_times(data)
@@ -130,7 +130,7 @@ def compare_transformers(
         for run in measured:
             row = known.get(id(run))
             if row is None:
-                rows_of.append(_row(run, mode, None, {}, False, None))
+                rows_of.append(_row(run, mode, None, 0.0, False, None))
             else:
                 log, anchored = float(said.logs[row]), said.is_anchored[row]
                 rows_of.append(_row(run, mode, log, said.spreads[row], anchored, float(naive[row])))
@@ -150,8 +150,20 @@ def _by_shipped_fit(able: list[TransformerRun], data: Data) -> Judged:
     known = fitted()
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.log(step_of(data.jobs, known.parameters).iteration_time)
-    each = [{kind: known.spread(kind, run.accelerator) for kind in known.spreads} for run in able]
-    return Judged(logs, each, [False] * len(able))
+    return Judged(logs, [_spread(run, known.spreads) for run in able], [False] * len(able))
+
+
+def novelty_of(run: TransformerRun, fit: Fitted | None = None) -> Novelty:
+    """Return what is new about a run that has a case, to the shipped fit or another."""
+    assert run.case is not None
+    # software that nobody described may be far from the nearest that somebody did
+    software = UNKNOWN if run.nearest_stack else software_of_row(run.framework).stack
+    return novelty(run.case.model, run.accelerator, software, fit)
+
+
+def _spread(run: TransformerRun, spreads: Mapping[str, float]) -> float:
+    """That of a run predicted from specs, by the spreads of classes."""
+    return novelty_of(run).spread_by(spreads, run.kind)
 
 
 def _out_of_sample(able: list[TransformerRun], data: Data) -> Judged:
@@ -159,7 +171,7 @@ def _out_of_sample(able: list[TransformerRun], data: Data) -> Judged:
     learned = data.rows(trusted)
     logs = left_out(data, fit(learned), trusted)
     each = {source: spreads(learned, logs[trusted], source) for source in np.unique(data.sources).tolist()}
-    return Judged(logs, [each[run.source] for run in able], [False] * len(able))
+    return Judged(logs, [_spread(run, each[run.source]) for run in able], [False] * len(able))
 
 
 def _anchored(able: list[TransformerRun], data: Data, judged: Judged, out_of_sample: bool) -> Judged:
@@ -173,26 +185,25 @@ def _anchored(able: list[TransformerRun], data: Data, judged: Judged, out_of_sam
         logs[rows_of] = anchored_logs(anchors, judged.logs, misses, known)[rows_of]
     held = np.array([anchor is not None for anchor in anchors])
     if not out_of_sample:
-        return Judged(logs, [dict(fitted().anchored_spreads)] * len(able), held.tolist())
+        return Judged(logs, [fitted().anchored_spreads[run.kind] for run in able], held.tolist())
     use = held & np.array([run.trust in TRUSTED for run in able])
     near = data.rows(use)
     each = {source: spreads(near, logs[use], source) for source in np.unique(data.sources).tolist()}
-    return Judged(logs, [each[run.source] for run in able], held.tolist())
+    return Judged(logs, [each[run.source].get(run.kind, 0.0) for run in able], held.tolist())
 
 
 def _row(
     run: TransformerRun,
     mode: str,
     log: float | None,
-    spread: Mapping[str, float],
+    spread: float,
     is_anchored: bool,
     naive: float | None,
 ) -> Row:
     if log is None or (mode == "anchored" and not is_anchored):
         return Row(run, mode, None, None, None, None, None, None, None, run.reason or ALONE)
-    unknown = SOFTWARE_SPREAD if run.nearest_stack and not is_anchored else 0.0
-    time, width = math.exp(log), math.hypot(spread[run.kind], unknown)
-    near, wide = (math.exp(z * width) for z in (NORMAL_80, NORMAL_95))
+    time = math.exp(log)
+    near, wide = (math.exp(z * spread) for z in (NORMAL_80, NORMAL_95))
     anchor = "unique" if is_anchored else None
     return Row(run, mode, time, naive, time / near, time * near, time / wide, time * wide, anchor, None)
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from perfmodel.accuracy.held_out import learned_bytes
+from perfmodel.accuracy.held_out import learned_bytes, require_entries
 from perfmodel.accuracy.runs import TRUSTED
 from perfmodel.accuracy.transformer_rows import TransformerRun, shipped_transformer_runs
+from perfmodel.accuracy.transformer_software import software_of_row
 from perfmodel.least_squares import least_squares
 from perfmodel.step.profiled import NORMAL_80
 from perfmodel.transformers.job import Job, jobs_of, rows
@@ -165,6 +166,30 @@ def left_out(
     return result
 
 
+MOVED = 0.3
+"""Standard scores by which a fit may move from where the model was linearised."""
+
+
+def fit_near(near: Tangent, data: Data, drawn_to: Array = PRIORS) -> Array:
+    """Return the standard scores of a fit to some runs, from the model linearised at a fit to more of them.
+
+    It is linearised anew where the fit leaves it by more than ``MOVED``, so that much may be left out.
+
+    Parameters
+    ----------
+    near : of these runs
+    data : runs to learn from
+    drawn_to : as of ``fit``
+    """
+    weight = weights(data)
+    for _ in range(ROUNDS):
+        scores = solved(near, data, weight, drawn_to)
+        if np.abs(scores - near.at).max() <= MOVED:
+            break
+        near = tangent(scores, data.jobs)
+    return scores
+
+
 def spreads(data: Data, logs: Array, without: str | None = None) -> dict[str, float]:
     """Return the standard deviation of ln(measured / predicted) by class, every source alike.
 
@@ -183,22 +208,22 @@ def spreads(data: Data, logs: Array, without: str | None = None) -> dict[str, fl
     return result
 
 
-def accelerator_spread(data: Data, logs: Array, accelerators: NDArray[np.str_]) -> float:
-    """Return by how much accelerators are missed that no fit has seen: the root mean square of their means.
+def spread_between(data: Data, logs: Array, groups: NDArray[np.str_]) -> float:
+    """Return by how much groups are missed that no fit has seen: the root mean square of their means.
 
     Parameters
     ----------
     data : measured runs
-    logs : what each is predicted to take, its accelerator left out
-    accelerators : of each run; every source of one alike
+    logs : what each is predicted to take, its group left out
+    groups : of each run: its accelerator, or its software; every source of one alike
     """
     misses = data.logs - logs
 
-    def mean(accelerator: str) -> float:
-        on = accelerators == accelerator
-        return float(np.mean([misses[on & (data.sources == each)].mean() for each in set(data.sources[on])]))
+    def mean(group: str) -> float:
+        of = groups == group
+        return float(np.mean([misses[of & (data.sources == each)].mean() for each in set(data.sources[of])]))
 
-    return math.hypot(*map(mean, set(accelerators.tolist()))) / math.sqrt(len(set(accelerators.tolist())))
+    return math.hypot(*map(mean, set(groups.tolist()))) / math.sqrt(len(set(groups.tolist())))
 
 
 def covering(misses: Array, sources: NDArray[np.str_]) -> float:
@@ -219,11 +244,17 @@ def refit() -> None:
     from perfmodel.accuracy.transformer_anchor import anchor_weights, anchored_logs, anchors_of, pairs_of
 
     learned = learned_from(shipped_transformer_runs())
+    require_entries("transformer_runs.csv", (run.run_id for run in learned))
     data = data_of(learned)
     scores = fit(data)
     logs, parameters = left_out(data, scores), named(scores)
-    accelerators = np.array([run.accelerator for run in learned])
-    unseen = left_out(data, scores, groups=accelerators)
+    groups = {
+        "accelerator": np.array([run.accelerator for run in learned]),
+        "software": np.array([software_of_row(run.framework).stack for run in learned]),
+    }
+    between = {
+        name: spread_between(data, left_out(data, scores, groups=of), of) for name, of in groups.items()
+    }
     misses, anchors = data.logs - logs, anchors_of(learned)
     of_anchors = anchor_weights(pairs_of(learned, misses))
     held = np.array([each is not None for each in anchors])
@@ -234,8 +265,10 @@ def refit() -> None:
         "runs": len(data.logs),
         "sources": len(np.unique(data.sources)),
         "spreads": {kind: float(f"{of:.4g}") for kind, of in spreads(data, logs).items()},
-        "accelerator_spread": float(f"{accelerator_spread(data, unseen, accelerators):.4g}"),
-        "accelerators": sorted({run.accelerator for run in learned}),
+        "accelerator_spread": float(f"{between['accelerator']:.4g}"),
+        "software_spread": float(f"{between['software']:.4g}"),
+        "accelerators": sorted(set(groups["accelerator"].tolist())),
+        "software": sorted(set(groups["software"].tolist())),
         "anchored_spreads": {
             kind: float(f"{of:.4g}") for kind, of in spreads(data.rows(held), anchored).items()
         },

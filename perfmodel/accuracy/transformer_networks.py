@@ -106,6 +106,16 @@ def architecture_of(row: Cells) -> Architecture:
     return model
 
 
+def origin_of(row: Cells) -> str:
+    """Return where layers and widths of ``architecture_of`` come from, where not from the row alone."""
+    if row.whole("layers") and row.whole("hidden_size"):
+        return ""
+    known = _architectures().get(_letters(row.text("workload")), {})
+    if known.get("layers"):
+        return "layers and widths as its publisher states them"
+    return "nobody states layers or widths: those of a GPT of so many parameters"
+
+
 def _check(row: Cells, model: Architecture, published_layers: int) -> None:
     """Refuse a row that is about another network than the one it was read as.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from functools import cache
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import NamedTuple
 
 from perfmodel.accuracy import transformer_rules as rules
 from perfmodel.accuracy.held_out import learned_part
+from perfmodel.accuracy.measured_table import Line, measured_lines
 from perfmodel.accuracy.runs import NOT_STATED, UNSTATED_TRUST
 from perfmodel.accuracy.scenarios import Refused, named
 from perfmodel.accuracy.transformer_cells import Cells
@@ -21,8 +21,6 @@ from perfmodel.accuracy.transformer_networks import (
     usual_length,
 )
 from perfmodel.accuracy.transformer_software import software_named, software_of_row
-from perfmodel.errors import InputError
-from perfmodel.reading import read_table
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.architecture import Architecture
 from perfmodel.specs.layout import RECOMPUTE, SHARDING, Layout
@@ -113,15 +111,7 @@ def read_transformer_runs(
     ------
     InputError : a file that cannot be read, a missing column, a cell that does not fit it
     """
-    try:
-        with read_table(path, before=before) as file:
-            reader = csv.DictReader(file, restval="")
-            missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
-            if missing:
-                raise InputError(f"{path}: line 1: no column {', '.join(missing)}")
-            return [_run(cells, f"{path}: line {reader.line_num}", catalogue, reading) for cells in reader]
-    except csv.Error as error:
-        raise InputError(f"{path}: cannot be read: {error}") from None
+    return [transformer_run_of(line, catalogue, reading) for line in measured_lines(path, COLUMNS, before)]
 
 
 @cache
@@ -131,16 +121,27 @@ def shipped_transformer_runs(reading: Reading = Reading()) -> tuple[TransformerR
     return tuple(read_transformer_runs(path, Catalogue.built_in(), reading, before))
 
 
-def _run(cells: dict[str, str], where: str, catalogue: Catalogue, reading: Reading) -> TransformerRun:
-    row = Cells({column: (cell or "").strip() for column, cell in cells.items() if column}, where)
+def transformer_run_of(
+    line: Line,
+    catalogue: Catalogue,
+    reading: Reading = Reading(),  # noqa: B008
+) -> TransformerRun:
+    """Return the run of a row.
+
+    Raises
+    ------
+    InputError : a cell that does not fit its column
+    """
+    row = Cells(line.cells, line.where)
     case, reason, time = None, None, math.nan
     try:
-        case, time = _case(row, catalogue, reading)
+        case = case_of_row(row, catalogue, reading)
+        time = _measured_time(row, case, catalogue)
     except Refused as error:
-        reason = str(error)
+        case, reason = None, str(error)
     stated = all(row.text(name) for name in ("tensor_parallel", "pipeline_parallel", "micro_batch_size"))
     return TransformerRun(
-        row.text("run_id") or where.rpartition(": ")[2],
+        row.text("run_id") or f"line {line.number}",
         row.text("source") or NOT_STATED,
         row.text("workload"),
         row.text("accelerator"),
@@ -159,8 +160,12 @@ def _run(cells: dict[str, str], where: str, catalogue: Catalogue, reading: Readi
     )
 
 
-def _case(row: Cells, catalogue: Catalogue, reading: Reading) -> tuple[Case, float]:
-    """Return what a row is predicted from, and what was measured [s].
+def case_of_row(
+    row: Cells,
+    catalogue: Catalogue,
+    reading: Reading = Reading(),  # noqa: B008
+) -> Case:
+    """Return what a row is predicted from; nothing that was measured is looked at.
 
     Raises
     ------
@@ -191,8 +196,15 @@ def _case(row: Cells, catalogue: Catalogue, reading: Reading) -> tuple[Case, flo
     if reading.selective and row.text("source") in SELECTIVE_SOURCES:
         word = "selective"
     filled = rules.stated_recomputation(layout, word) if word else rules.recomputation(case, facts)
-    time = measured_time(row, architecture, parameters, layout, length, world, catalogue)
-    return case._replace(layout=filled), time
+    return case._replace(layout=filled)
+
+
+def _measured_time(row: Cells, case: Case, catalogue: Catalogue) -> float:
+    """The measured time of a step [s]."""
+    architecture, layout = architecture_of(row), case.layout
+    parameters = row.number("n_params") or float(architecture.parameters)
+    world = row.whole("world_size") or 1
+    return measured_time(row, architecture, parameters, layout, case.sequence_length, world, catalogue)
 
 
 def _options(row: Cells, precision: str, year: int, facts: Stack) -> Options:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, overload
 
-from perfmodel.arguments import COUNT, NUMBER, TEXT, expect
+from perfmodel.arguments import COUNT, FLAG, NUMBER, TEXT, expect
 from perfmodel.equations.algorithms import ALGORITHMS, SYNONYMS
 from perfmodel.errors import InputError
 from perfmodel.prediction.collective import Collective
@@ -74,6 +74,7 @@ def collective(
     nodes: int | None = ...,
     nics: int | None = ...,
     connections: int | None = ...,
+    network_cap: bool = ...,
     rack_nodes: int | None = ...,
     oversubscription: float | None = ...,
     placement: Placement | None = ...,
@@ -95,6 +96,7 @@ def collective(
     nodes: int | None = ...,
     nics: int | None = ...,
     connections: int | None = ...,
+    network_cap: bool = ...,
     rack_nodes: int | None = ...,
     oversubscription: float | None = ...,
     placement: Placement | None = ...,
@@ -115,6 +117,7 @@ def collective(
     nodes: int | None = None,
     nics: int | None = None,
     connections: int | None = None,
+    network_cap: bool = True,
     rack_nodes: int | None = None,
     oversubscription: float | None = None,
     placement: Placement | None = None,
@@ -138,6 +141,7 @@ def collective(
         hold them evenly, up to 8 on each
     nics : network adapters of a node; by default those of ``node``, else 1
     connections : over TCP between two nodes; by default NCCL's 16
+    network_cap : whether the network limit of a rented machine holds, over its own link or another
     rack_nodes, oversubscription, placement : nodes under one switch, what they could send over what leaves
         it, and how the ring lies on racks, ``contiguous`` or ``random``; by default no rack slows it
     torus_dimensions : ranks in a row x in a column, such as ``4x8``, where ``algorithm`` is ``torus``; by
@@ -165,6 +169,7 @@ def collective(
     expect(COUNT, ranks=ranks)
     expect(COUNT.or_none, nodes=nodes, nics=nics, connections=connections, rack_nodes=rack_nodes)
     expect(NUMBER.or_none, oversubscription=oversubscription)
+    expect(FLAG, network_cap=network_cap)
     expect(
         TEXT.or_none,
         accelerator=accelerator,
@@ -189,6 +194,7 @@ def collective(
         nodes=nodes,
         nics=nics,
         connections=connections,
+        network_cap=network_cap,
         rack_nodes=rack_nodes,
         oversubscription=oversubscription,
         placement=placement,

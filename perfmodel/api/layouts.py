@@ -6,14 +6,16 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from perfmodel.api.ruled_out import RuledOut
 from perfmodel.api.run_costs import Costs, with_costs
-from perfmodel.arguments import COUNT, TEXT, expect
+from perfmodel.arguments import COUNT, FLAG, TEXT, expect
 from perfmodel.candidates import TooManyCandidates
 from perfmodel.errors import InputError, unknown_name
+from perfmodel.link_caveats import doubt_adapters
 from perfmodel.prediction.bound import bounded, least_layout_time
 from perfmodel.prediction.memory_odds import memory_figures
 from perfmodel.specs.conditions import Conditions
@@ -22,14 +24,14 @@ from perfmodel.specs.stack import DEFAULT_STACK, stack
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.terms import PART_OF_STEP
 from perfmodel.tables import Record, Table, aligned, flat
-from perfmodel.transformers.figures import again_over_model, ends, mfu_of, spread_of, why_wider
+from perfmodel.transformers.figures import again_over_model, mfu_of
 from perfmodel.transformers.flags import flags
 from perfmodel.transformers.flops import COMPUTED, NOMINAL
 from perfmodel.transformers.machine import fabric_on
 from perfmodel.transformers.parameters import fitted
-from perfmodel.transformers.search import RuledOut as Candidate
 from perfmodel.transformers.search import SearchResult, search
 from perfmodel.transformers.software import PRECISIONS, Options
+from perfmodel.transformers.uncertainty import ends, novelty, spread_of, why_wider
 from perfmodel.transformers.words import short
 from perfmodel.units import show
 from perfmodel.workloads import workload as workload_named
@@ -84,34 +86,6 @@ class LayoutRow:
     def words(self) -> str:
         """The layout in short: degrees above 1, sharding and recomputation."""
         return short(self.layout)
-
-
-@dataclass(frozen=True)
-class LayoutChange:
-    """A change by which a layout comes to fit."""
-
-    change: str
-    """``recompute full``, ``zero1``, ``pipeline 2``, or two joined by ``+``."""
-    layout: dict[str, int | str]
-    """What it is then."""
-    iteration_time: float
-    slowdown: float
-    """Over the layout that does not fit: 0.28 for 28 % more time."""
-    memory: float
-    """On the fullest rank [B]."""
-
-
-@dataclass(frozen=True)
-class RuledOut:
-    """The fastest of all layouts, which does not fit."""
-
-    layout: dict[str, int | str]
-    """Its degrees."""
-    iteration_time: float
-    memory: float
-    """On the fullest rank [B]."""
-    remedies: tuple[LayoutChange, ...]
-    """What would make it fit, the cheapest first."""
 
 
 @dataclass(frozen=True)
@@ -201,6 +175,8 @@ def layouts(
     accelerator: str | None = None,
     inter_link: str | None = None,
     nics: int | None = None,
+    connections: int | None = None,
+    network_cap: bool = True,
     sequence_length: int | None = None,
     framework: str = DEFAULT_STACK,
     precision: Precision = "bf16",
@@ -219,6 +195,8 @@ def layouts(
     node : machine, by default the accelerator's usual one
     accelerator : by default the machine's
     inter_link, nics : between machines, by default the machine's
+    connections : over TCP between two machines; by default NCCL's 16
+    network_cap : whether the network limit of a rented machine holds, over its own link or another
     sequence_length : tokens of a sample, by default the network's own
     framework : NAME or NAME@YEAR of ``specs.stack``: megatron-core, nemo, fsdp, torchtitan, ...
     precision : of products: bf16, fp16 or fp8
@@ -240,7 +218,9 @@ def layouts(
     expect(TEXT, workload=workload, framework=framework, precision=precision)
     expect(TEXT.or_none, node=node, accelerator=accelerator, inter_link=inter_link)
     expect(COUNT, gpus=gpus, global_batch_size=global_batch_size)
-    expect(COUNT.or_none, nics=nics, sequence_length=sequence_length, top=top, lora=lora)
+    expect(COUNT.or_none, nics=nics, connections=connections, sequence_length=sequence_length)
+    expect(COUNT.or_none, top=top, lora=lora)
+    expect(FLAG, network_cap=network_cap)
     if precision not in PRECISIONS:
         raise unknown_name("precision", precision, PRECISIONS)
     network = workload_named(workload, sequence_length)
@@ -255,14 +235,16 @@ def layouts(
         raise InputError(f"framework {framework}: expected a year after @, e.g. {name}@2024")
     facts = stack(name, int(year)) if year else stack(name)
     known = Catalogue.of(catalogue)
-    fabric = fabric_on(known, gpus, node=node, accelerator=accelerator, inter_link=inter_link, nics=nics)
+    where: dict[str, Any] = {"node": node, "accelerator": accelerator, "inter_link": inter_link}
+    where |= {"nics": nics, "connections": connections, "network_cap": network_cap}
+    fabric = fabric_on(known, gpus, **where)
     if precision == "fp8" and "fp8" not in fabric.accelerator.peak_flops:
         raise InputError(f"{fabric.accelerator.id} has no fp8 products")
 
     def on(world: int) -> SearchResult:
         return search(
             model,
-            fabric_on(known, world, node=node, accelerator=accelerator, inter_link=inter_link, nics=nics),
+            fabric_on(known, world, **where),
             facts,
             Options(precision=precision, adapter_rank=lora or 0),
             fitted().parameters,
@@ -290,12 +272,14 @@ def layouts(
         limit = fabric.nics * fabric.inter_link.bandwidth.value
         machine += f", a machine of which may send {show(limit, 'B/s')}"
     capacity = fabric.accelerator.memory_capacity
-    ruled_out = None if result.ruled_out is None else _ruled_out(result.ruled_out)
+    ruled_out = None if result.ruled_out is None else RuledOut.of(result.ruled_out)
     counts = fitting, result.candidates, result.rejected
-    asked = {"workload": workload, "gpus": gpus, "global_batch_size": global_batch_size, "node": node}
-    asked |= {"accelerator": accelerator, "inter_link": inter_link, "nics": nics}
+    asked = {"workload": workload, "gpus": gpus, "global_batch_size": global_batch_size, **where}
     asked |= {"sequence_length": length, "framework": framework, "precision": precision, "lora": lora}
-    said = tuple(network.notes), tuple(why_wider(model, fabric.accelerator.id))
+    notes = list(network.notes)
+    if gpus > fabric.domain and not network_cap and node is not None:
+        doubt_adapters(known.node(node), fabric.inter_link, int(fabric.nics), network_cap, notes)
+    said = tuple(notes), tuple(why_wider(novelty(model, fabric.accelerator.id, name)))
     answer = Layouts(network.name, machine, rows, *counts, capacity, ruled_out, _grid(result), asked, *said)
     return answer if conditions is None else with_costs(answer, conditions, known)
 
@@ -308,20 +292,6 @@ def _grid(result: SearchResult) -> tuple[LayoutCell, ...]:
         LayoutCell(*cell[:2], known(cell.iteration_time), known(cell.least_bytes), cell.reason)
         for cell in result.grid
     )
-
-
-def _ruled_out(result: Candidate) -> RuledOut:
-    changes = tuple(
-        LayoutChange(
-            each.words,
-            each.layout.words(),
-            each.iteration_time,
-            each.iteration_time / result.iteration_time - 1,
-            each.bytes,
-        )
-        for each in result.remedies
-    )
-    return RuledOut(result.layout.words(), result.iteration_time, result.bytes, changes)
 
 
 def _nothing(
@@ -376,7 +346,7 @@ def _row(
     return LayoutRow(
         layout.words(),
         time,
-        bounded(ends(time, spread_of(model, fabric.accelerator.id)), time, least),
+        bounded(ends(time, spread_of(novelty(model, fabric.accelerator.id, framework))), time, least),
         terms,
         memory_figures(memory, fabric.accelerator.memory_capacity),
         mfu,

@@ -223,15 +223,16 @@ class Plans(Table):
 
     @cached_property
     def chosen(self) -> Plan | None:
-        """The cheapest that meets the deadline with a probability of 80 %, else the cheapest predicted to.
+        """The cheapest that meets the deadline with a probability of 80 %.
 
-        Where only a budget is given, the fastest that keeps within it, likewise.
+        Where none does, the most probable of those that cost at most 10 % more than the cheapest predicted to
+        meet it.  Where only a budget is given, the fastest that keeps within it, likewise.
         """
         return _plan(self.search.chosen)
 
     @property
     def alternatives(self) -> list[Alternative]:
-        """What other values of the defaults that may decide would do, where no plan meets the limits."""
+        """What other values of defaults that may decide would do, where no plan likely meets the limits."""
         return [
             Alternative(**one._asdict() | {"plan": Plan.of(one.plan)}) for one in self.search.alternatives
         ]

@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 from perfmodel.economics import economics
 from perfmodel.prediction import predict
 from perfmodel.specs.conditions import Conditions, checked
+from perfmodel.specs.laid_out import LaidOut
 from perfmodel.specs.layout import DEGREES
 from perfmodel.specs.store import Catalogue
 
@@ -61,6 +62,6 @@ def first_scenario(answer: Layouts) -> dict[str, Any]:
 
 def with_costs(answer: Layouts, conditions: Conditions, catalogue: Catalogue) -> Layouts:
     """Return layouts with what a run by the first costs."""
-    first = predict(first_scenario(answer), catalogue)
+    first = predict(LaidOut(**first_scenario(answer)), catalogue)
     costs = cast("Costs", economics(first, checked(conditions), catalogue))
     return replace(answer, economics=costs)

@@ -16,7 +16,7 @@ from perfmodel.specs.keywords import scenario_from
 from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, AnyScenario
 from perfmodel.step.terms import sent
 from perfmodel.tables import Record, Table, aligned
-from perfmodel.units import is_number, plural, rate, show
+from perfmodel.units import counted, is_number, rate, show
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -190,8 +190,7 @@ def _row(count: int, prediction: Prediction, first: Prediction) -> ScalingRow:
 
 
 def _gpus(prediction: Prediction) -> str:
-    count = prediction.scenario["world_size"]
-    return f"{count} {plural('GPU', count)}"
+    return counted(prediction.scenario["world_size"], "GPU")
 
 
 def notes_of(predictions: Sequence[Prediction]) -> list[str]:
@@ -200,7 +199,8 @@ def notes_of(predictions: Sequence[Prediction]) -> list[str]:
     if last is first:
         return _cut(predictions)
     ratio = ratio_between(last, first, _gpus(first))
-    return [f"{_gpus(last)}: {ratio.sentence}", *_cut(predictions)]
+    unfit = "" if first.memory.fits else f"; on {_gpus(first)} it {first.memory.verdict}"
+    return [f"{_gpus(last)}: {ratio.sentence}{unfit}", *_cut(predictions)]
 
 
 def _cut(predictions: Sequence[Prediction]) -> list[str]:

@@ -90,7 +90,8 @@ class _Sizes(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     help="Nodes.  [default: as the machine holds the ranks, else 1; with --inter-link up to 8 on each]",
 )
 @scenario_option("nics", help="Network adapters per node.  [default: those of the machine, else 1]")
-@scenario_option("connections")
+@scenario_option("connections", help="TCP connections between two nodes.  [default: NCCL's 16]")
+@scenario_option("network_cap")
 @scenario_option("rack_nodes")
 @scenario_option("oversubscription")
 @scenario_option("placement")
@@ -112,6 +113,7 @@ def command(
     nodes: int | None,
     nics: int | None,
     connections: int | None,
+    network_cap: bool | None,
     rack_nodes: int | None,
     oversubscription: float | None,
     placement: Placement | None,
@@ -142,6 +144,7 @@ def command(
         "nodes": nodes,
         "nics": nics,
         "connections": connections,
+        "network_cap": network_cap is not False,
         "rack_nodes": rack_nodes,
         "oversubscription": oversubscription,
         "placement": placement,
@@ -217,13 +220,16 @@ def _print_table(results: Sequence[Collective]) -> None:
 
 
 def _print_notes(results: Sequence[Collective]) -> None:
-    """Say why intervals are wider than elsewhere, and what was taken where nothing was said."""
+    """Say what binds, why intervals are wider than elsewhere, and what was taken where nothing was said."""
     from rich.text import Text
 
     from perfmodel.cli.render import console
 
-    reasons = [reason for row in results if row.interval for reason in row.interval.wider_because]
-    lines = [f"interval wider because: {reason}" for reason in dict.fromkeys(reasons)]
+    # all sizes travel one path, so they have the same reasons; the factor is that of the first
+    reasons = next((row.interval.wider_because for row in results if row.interval), [])
+    lines = [f"interval wider because: {reason}" for reason in reasons]
+    limits = dict.fromkeys(row.network_limit for row in results if row.network_limit)
+    lines = [*(f"what binds is {limit}" for limit in limits), *lines]
     out = console()
     for line in (*lines, *(f"note: {note}" for note in results[0].warnings)):
         out.print(Text(line))

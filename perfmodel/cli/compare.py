@@ -168,6 +168,8 @@ def _options_of(text: str) -> dict[str, Any]:
         key = key.strip()
         if field_of(key) not in Scenario.model_fields:
             raise unknown_name("option", key, OPTIONS)
+        if key in table:
+            raise InputError(f"{key} is given twice: one scenario has one value, another is --set {piece}")
         table[key] = _value(value.strip())
     return table
 

@@ -29,6 +29,8 @@ SHOWN = 10
 @scenario_option("accelerator", help="Accelerator, e.g. h100-sxm5-80gb.  [default: that of --node]")
 @scenario_option("inter_link", help="Link between machines.  [default: that of the machine]")
 @scenario_option("nics", help="Network adapters of each machine.  [default: the machine's]")
+@scenario_option("connections", help="TCP connections between two nodes.  [default: NCCL's 16]")
+@scenario_option("network_cap")
 @scenario_option("sequence_length", help="Tokens of a sample.  [default: the network's]")
 @scenario_option(
     "framework",
@@ -71,6 +73,7 @@ def command(specs: tuple[str, ...], top: int | None, report: str | None, **optio
     form, page, catalogue = take_form(options), report_file(report), catalogue_from(specs)
     money = take_economics(options)
     conditions = None if money is None else Conditions(**money)
+    options["network_cap"] = options["network_cap"] is not False
     some = None if form is None else top or (None if form in ("json", "csv") else SHOWN)
     every = None if page is not None else some
     answer = layouts(

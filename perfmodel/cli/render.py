@@ -12,7 +12,7 @@ from rich.text import Text
 
 from perfmodel.prediction.memory_odds import short_verdict
 from perfmodel.prediction.result import Prediction
-from perfmodel.reports.figures import figures, interval_lines, overflow, target_lines, unfit
+from perfmodel.reports.figures import figures, interval_lines, overflows, target_lines, unfit
 from perfmodel.step.terms import ANY_TERM
 from perfmodel.units import NOTHING, rate, show, show_range, shown_part
 
@@ -142,10 +142,8 @@ def show_scaling(scaling: Scaling) -> None:
         ),
         style="bold",
     )
-    if lacking := [each for each in scaling.predictions if not each.memory.fits]:
-        counts = ", ".join(str(each.scenario["world_size"]) for each in lacking)
-        at = "" if len(lacking) == len(scaling.rows) else f" at {counts} GPUs"
-        out.print(Text(f"{overflow(lacking[-1])}{at}"), style="bold")
+    if lacking := overflows(scaling.predictions):
+        out.print(Text(lacking), style="bold")
     out.print(Text(_network(max(scaling.predictions, key=lambda each: each.scenario["world_size"]))))
     shown = table(
         "GPUs", "iteration", "80 % interval", "samples/s", "speed-up", "efficiency", "exposed", "fits", left=0

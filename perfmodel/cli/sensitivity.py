@@ -111,6 +111,7 @@ def _markdown(answer: SensitivityReport) -> str:
     columns = {key: text for key, text in _COLUMNS.items() if priced or not key.startswith("cost")}
     parts = [
         f"## {answer['title']}\n",
+        *([f"**The job {answer['unfit']}.**\n"] if answer["unfit"] else []),
         f"Iteration time {answer['iteration_time']:.6g} s.  Elasticities: percent for each percent.\n",
         *([f"Price {answer['price_words']}.\n"] if answer["price_words"] else []),
         markdown_table(answer["inputs"], columns),
@@ -130,6 +131,8 @@ def _show(answer: SensitivityReport) -> None:
 
     out = console()
     out.print(Text(answer["title"]), style="bold")
+    if answer["unfit"]:
+        out.print(Text(f"the job {answer['unfit']}"), style="bold")
     line = f"iteration time {show(answer['iteration_time'], 's')}"
     cost = answer["cost_per_1000_samples"]
     if cost is not None:

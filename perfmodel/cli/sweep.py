@@ -92,6 +92,9 @@ def command(
     names = None if columns is None else [field_of(name.strip()) for name in columns.split(",")]
     if names is None and not form and output is None:
         names = [*(name for name, value in asked.items() if _many(value)), *FIGURES]
+    shown = names or []
+    if not form and output is None:
+        names = list(dict.fromkeys([*shown, "fits"]))
     result = sweep(catalogue=catalogue, columns=names, **asked)
     if output is not None and folder:
         write_folder(result, output, jobs, dask, form == "json")
@@ -102,7 +105,7 @@ def command(
     elif form:
         _show_rows(result, form)
     else:
-        _show(result)
+        _show(result, shown)
 
 
 def _values(options: dict[str, Any]) -> dict[str, Any]:
@@ -170,20 +173,32 @@ def _show_rows(result: Sweep, form: str) -> None:
         click.echo(markdown_table(result.records(), result.columns), nl=False)
 
 
-def _show(result: Sweep) -> None:
-    """Print the first rows at 80 columns; all are computed, to count those refused."""
+def _show(result: Sweep, asked: list[str]) -> None:
+    """Print the first rows at 80 columns; all are computed, to count those refused and those that do not fit.
+
+    Parameters
+    ----------
+    result : with a column ``fits``
+    asked : columns to show; whether a job fits is shown where one does not, too
+    """
     from rich.text import Text
 
     from perfmodel.cli.render import console, table
 
     out = console()
-    names = result.columns
-    shown = table(*(TITLES.get(name, name.replace("_", " ")) for name in names), left=0)
     rows = result.rows()
-    for row in itertools.islice(rows, SHOWN):
+    first = list(itertools.islice(rows, SHOWN))
+    left, lacking = 0, sum(not row["fits"] for row in first)
+    names = [name for name in result.columns if name != "fits" or name in asked or lacking]
+    shown = table(*(TITLES.get(name, name.replace("_", " ")) for name in names), left=0)
+    for row in first:
         shown.add_row(*(_cell(name, row[name]) for name in names))
-    left = sum(1 for _ in rows)
+    for row in rows:
+        left += 1
+        lacking += not row["fits"]
     out.print(shown)
+    if lacking:
+        out.print(Text(f"DO NOT FIT: {lacking:,} of {len(first) + left:,}, by memory"), style="bold")
     if left:
         out.print(Text(f"and {left:,} more; --csv or --output FILE gives every row and every column"))
     for line in (*notes_of(result), *refusals_of(result)):

@@ -23,6 +23,7 @@ from perfmodel.collectives.place import (
     ALL_REDUCE,
     ALL_TO_ALL,
     BROADCAST,
+    KERNEL_TCP,
     MESH,
     PCIE,
     SEND_RECEIVE,
@@ -232,28 +233,32 @@ def _assumed_rate(at: Place) -> Any:
     return _of(NVLINK_SHARE, at.generation) * at.inside_rate
 
 
-def kernel_bandwidth(at: Place, p: Values) -> Any:
-    """Return what one adapter carries by the kernel's TCP [B/s]."""
-    return rates.slower_bandwidth(TCP_SHARE * at.port, p["tcp_ceiling"] * at.kernel_growth)
+def kernel_bandwidth(at: Place, p: Values, growth: Any) -> Any:
+    """Return what one adapter carries by the kernel's TCP, ``growth`` times what the usual connections let
+    it at most [B/s]."""
+    return rates.slower_bandwidth(TCP_SHARE * at.port, p["tcp_ceiling"] * growth)
 
 
 def port_bandwidth(at: Place, p: Values) -> Any:
-    """Return what one adapter carries by its transport [B/s]; 1 B/s where that is the kernel's TCP."""
-    return ops.maximum(_of([*(p[name] for name in SHARES), ROCE_SHARE, 0.0], at.transport) * at.port, 1.0)
+    """Return what one adapter carries by its transport [B/s]; for the kernel's TCP, by RDMA instead."""
+    return _of([*(p[name] for name in SHARES), ROCE_SHARE, ROCE_SHARE], at.transport) * at.port
 
 
 def between_bandwidth(at: Place, p: Values, adapters: Any = None) -> Any:
     """Return what all adapters of one node carry between two nodes, or so many of them [B/s].
 
-    Who spares the kernel its work may also use its TCP.
+    Who spares the kernel its work may also use its TCP, by the usual connections; by more of them that TCP
+    carries no more than RDMA on the same ports.
     """
     count = at.adapters if adapters is None else adapters
     pcie = PATH_SHARE * at.adapter_path * at.per_node
     path = ops.where(at.reaches_adapter, pcie, p["staged"])
-    return ops.maximum(
+    spared = ops.maximum(
         rates.slower_bandwidth(count * port_bandwidth(at, p), path),
-        rates.slower_bandwidth(count * kernel_bandwidth(at, p), pcie),
+        rates.slower_bandwidth(count * kernel_bandwidth(at, p, 1.0), pcie),
     )
+    by_kernel = rates.slower_bandwidth(count * kernel_bandwidth(at, p, at.kernel_growth), pcie)
+    return ops.where(at.transport == KERNEL_TCP, ops.minimum(by_kernel, spared), spared)
 
 
 def _chain_byte_time(at: Place, p: Values) -> Any:

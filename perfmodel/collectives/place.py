@@ -17,6 +17,7 @@ from perfmodel.errors import InputError
 from perfmodel.resolve import NCCL_CONNECTIONS
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
+from perfmodel.specs.node import Node
 from perfmodel.specs.peer_graph import links_of_one, ranks_of
 from perfmodel.specs.provenance import Spec
 from perfmodel.specs.torus import Torus
@@ -35,6 +36,7 @@ WAYS = ("switch", "mesh", "pcie", "xgmi", "other")
 SWITCH, MESH, PCIE = 0, 1, 2
 TRANSPORTS = ("infiniband", "slingshot", "efa", "one-sided", "gpudirect-tcp", "roce", "ethernet-tcp")
 """How a port's share is known; any other kind of link is taken for ``slingshot``."""
+KERNEL_TCP = TRANSPORTS.index("ethernet-tcp")
 BUILT_IN = ("infiniband", "roce", "rdma", "ethernet-tcp")
 """Kinds that NCCL itself speaks; others come by a plug-in."""
 PATHS = (15.75e9, 31.5e9, 63e9, 63e9)
@@ -77,6 +79,8 @@ class Point(NamedTuple):
     """Over TCP between two nodes."""
     lone_bandwidth: float | None = None
     """Of one adapter while the others of its machine are idle [B/s]; None: that of ``inter_link``."""
+    capped_by: Node | None = None
+    """The machine whose network limit ``inter_link`` is a part of."""
     notes: tuple[str, ...] = ()
     """What was taken where nothing was said."""
 
@@ -176,10 +180,11 @@ def place_of(point: Point) -> Place:
     between: tuple[Any, ...] = (0, True, 0.0, 1.0, 1.0, 1.0, True, True)
     if point.nodes > 1 and point.inter_link is not None:
         between = _between(point, point.inter_link)
-    return Place(*(*within, *between, point.year, point.sockets, _kernel_growth(point.connections)))
+    return Place(*(*within, *between, point.year, point.sockets, kernel_growth(point.connections)))
 
 
-def _kernel_growth(connections: int) -> float:
+def kernel_growth(connections: int) -> float:
+    """Return how much more the kernel's TCP carries by so many connections than by the usual ones [1]."""
     if connections == NCCL_CONNECTIONS:
         return 1.0
     growth: Any = kernel_ceiling(1.0, connections, NCCL_CONNECTIONS, before_fit().connections_exponent)

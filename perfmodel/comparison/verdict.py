@@ -7,11 +7,14 @@ from typing import Any
 
 from perfmodel.comparison.case import Case
 from perfmodel.epochs_to_target import outside_published
+from perfmodel.errors import InputError
 from perfmodel.prediction.ratio import ratio_between
 from perfmodel.prediction.result import Ratio
 from perfmodel.prices import Price, price_words
+from perfmodel.sharing import network_notes
 from perfmodel.specs.framework import facts_apart, parse_framework
 from perfmodel.units import show
+from perfmodel.workloads import workload
 
 SAME = 5e-4
 """Relative difference below which two predictions are called equal."""
@@ -120,6 +123,7 @@ def notes(cases: Sequence[Case]) -> list[str]:
     if len({case.prediction.scaling for case in cases}) > 1:
         lines.append("speed-up and efficiency are of weak scaling in some and of strong scaling in others")
     lines += _models(cases)
+    lines += dict.fromkeys(note for case in cases for note in _of_network(case))
     lines += _limits(cases)
     lines += _frameworks(cases)
     unpriced = [case.name for case in cases if case.cost is None]
@@ -137,6 +141,16 @@ def _trained(reached: Mapping[str, Any]) -> str:
     """Return how a case is trained, and whether its batch was published."""
     beyond = "" if reached["within_range"] else f", at a batch {outside_published(*reached['batch_sizes'])}"
     return f"{reached['recipe_words']}{beyond}"
+
+
+def _of_network(case: Case) -> list[str]:
+    """Say what the network of a case is predicted without; nothing of a file that is there no more."""
+    asked = case.prediction.scenario
+    try:
+        network = workload(asked["workload"], asked.get("sequence_length"))
+    except InputError:
+        return []
+    return network_notes(network, case.prediction.model)
 
 
 NETWORK = ("inter_link", "nics", "connections", "network_cap")

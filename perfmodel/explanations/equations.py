@@ -108,6 +108,8 @@ class Explanation:
     """What the costs take for granted."""
     unknown: list[str]
     """Missing facts that leave a cost out."""
+    notes: list[str]
+    """That the job does not fit into memory, and what its network is predicted without."""
     equations: list[Equation]
     """In the order in which they were computed."""
     turns: list[ExactCrossover]

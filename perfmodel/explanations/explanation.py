@@ -15,7 +15,9 @@ from perfmodel.explanations.recorder import recorded
 from perfmodel.explanations.sources import cited
 from perfmodel.formula import FORMULAS
 from perfmodel.prediction import predict
+from perfmodel.prediction.memory import unfit
 from perfmodel.sensitivity.elasticity import case_of
+from perfmodel.sharing import network_notes
 from perfmodel.specs.conditions import Conditions, checked
 from perfmodel.specs.keywords import SizedOptions, scenario_from
 from perfmodel.specs.scenario import AnyScenario
@@ -77,6 +79,7 @@ def explain(
         calls += more
         reported = economics(prediction, conditions, catalogue, spent)
         assumed, unknown = reported["assumed"], reported["unknown"]
+    lacking = unfit(case.setting, case.constants)
     ran = list(dict.fromkeys(call.name for call in calls))
     keys = dict.fromkeys(key for name in ran for key in FORMULAS[name].cites)
     return Explanation(
@@ -91,6 +94,7 @@ def explain(
         },
         assumed=assumed,
         unknown=unknown,
+        notes=[*([lacking] if lacking else []), *network_notes(case.setting.workload, prediction.model)],
         equations=equations_of(result, money),
         turns=crossovers_of(case, result),
         complete=result.is_complete,

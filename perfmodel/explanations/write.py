@@ -93,8 +93,9 @@ def _head(result: Explanation, term: str) -> str:
 
 
 def _taken(result: Explanation) -> list[str]:
-    """What the costs take for granted, and what they leave out."""
-    lines = _wrapped(f"assumed: {'; '.join(result.assumed)}") if result.assumed else []
+    """What to know of the job; what the costs take for granted, and what they leave out."""
+    lines = [line for note in result.notes for line in _wrapped(f"note: {note}")]
+    lines += _wrapped(f"assumed: {'; '.join(result.assumed)}") if result.assumed else []
     for unknown in result.unknown:
         lines += _wrapped(f"unknown: {unknown}")
     return lines

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from perfmodel.fitting.design import Design
 from perfmodel.fitting.row_weights import HUBER, NOISE, row_weights
 from perfmodel.fitting.runs import Measured
 from perfmodel.least_squares import least_squares
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 REFIT: dict[str, Any] = {"converged": 1e-5}
 """A fit that leaves something out starts from the fit to all, and need not be as close."""
@@ -36,6 +39,7 @@ class EfficiencyFit:
         loosened : for an ablation: factor on the standard deviation of every prior
         one_class : for an ablation: one efficiency for all products of a unit
         """
+        self._alone = np.array([row.run.world_size == 1 for row in measured])
         rows = [row for row in measured if row.run.world_size == 1]
         self._sources = np.array([row.run.source for row in rows])
         design = Design([row.setting for row in rows])
@@ -70,19 +74,27 @@ class EfficiencyFit:
         """Those that the rows were measured on."""
         return sorted(set(self._architectures.tolist()))
 
-    def numbers(self, without: str | None = None, architecture: str | None = None) -> dict[str, float]:
+    def numbers(
+        self,
+        without: str | None = None,
+        architecture: str | None = None,
+        seen: NDArray[np.bool_] | None = None,
+    ) -> dict[str, float]:
         """Return the learned numbers by name, to six digits.
 
         Parameters
         ----------
         without : a source to leave out; what no other source speaks of is left out of the answer
         architecture : the same of an architecture
+        seen : of all measured runs those that may be learned from, shape (measured,); all by default
         """
         kept = np.ones(len(self._sources), bool)
         if without is not None:
             kept &= self._sources != without
         if architecture is not None:
             kept &= self._architectures != architecture
+        if seen is not None:
+            kept &= seen[self._alone]
         if kept.all():
             return self._named(self._all, kept)
         weights = np.where(kept, self._weights, 0.0)
@@ -117,6 +129,11 @@ class EfficiencyFit:
             errors[inside] = (self._bound.log_time(numbers) - self._times)[inside]
         return errors
 
-    def efficiency(self, without: str | None = None, architecture: str | None = None) -> Efficiency:
+    def efficiency(
+        self,
+        without: str | None = None,
+        architecture: str | None = None,
+        seen: NDArray[np.bool_] | None = None,
+    ) -> Efficiency:
         """Return what was learned, ready for ``predict``."""
-        return Efficiency(self.numbers(without, architecture))
+        return Efficiency(self.numbers(without, architecture, seen))

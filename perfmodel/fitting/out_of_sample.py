@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache, cached_property, partial
-from typing import Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from perfmodel.accuracy.anchors import Anchors
 from perfmodel.accuracy.runs import TRUSTED, Run, shipped_runs
 from perfmodel.accuracy.scenarios import scenario_of_run
 from perfmodel.calibration import Calibration, before_fit, with_scaling
+from perfmodel.efficiency import Efficiency
 from perfmodel.errors import InputError
 from perfmodel.fitting.components import Scaled, learn_components, learn_freedom
 from perfmodel.fitting.efficiency_fit import EfficiencyFit
@@ -26,6 +27,9 @@ from perfmodel.processes import each
 from perfmodel.resolve import resolve
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.layer_rates import conditions
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 LeftOut: TypeAlias = tuple[Literal["source", "architecture"], str]
 """What a fold leaves out."""
@@ -85,7 +89,7 @@ class OutOfSample:
                 mode: [miss for miss in misses if miss.source != without]
                 for mode, misses in self._misses.items()
             }
-            farther = {"specs": [miss for miss in self._farther if miss.source != without]}
+            farther = {"specs": [miss for _, miss in self._farther if miss.source != without]}
             spread = {
                 mode: learn_spread(misses, farther.get(mode, [])) for mode, misses in others.items() if misses
             }
@@ -96,6 +100,20 @@ class OutOfSample:
         """The calibration that judges ``run``."""
         return self.calibration(run.source if run.source in self.sources else None)
 
+    def from_some(self, seen: NDArray[np.bool_]) -> Calibration:
+        """Return what is learned from some of the measured runs, the width of intervals from specs included.
+
+        Parameters
+        ----------
+        seen : which of ``measured``, shape (measured,)
+        """
+        rows = [row for row, kept in zip(self.measured, seen.tolist(), strict=True) if kept]
+        constants = _as_measured(self.efficiency.efficiency(seen=seen), rows)
+        constants = with_scaling(constants, self.scaling.numbers(None, constants, seen))
+        misses = [miss for place, miss in enumerate(self._misses["specs"]) if seen[place]]
+        farther = [miss for place, miss in self._farther if seen[place]]
+        return constants._replace(spread={"specs": learn_spread(misses, farther)})
+
     def counts(self) -> dict[str, int]:
         """How many runs each part was fitted to."""
         alone = sum(row.run.world_size == 1 for row in self.measured)
@@ -105,13 +123,20 @@ class OutOfSample:
             "all": len(self.measured),
         }
 
-    def components(self) -> dict[str, float]:
-        """Return how errors on unseen sources are shared, and with what ``freedom`` their noise varies."""
+    def components(self, without: str | None = None) -> dict[str, float]:
+        """Return how errors on unseen sources are shared, and with what ``freedom`` their noise varies.
+
+        Parameters
+        ----------
+        without : a source that must not be looked at
+        """
         if "specs" not in self._misses:
             return {}
-        spread = self.calibration().spread["specs"]
+        spread = self.calibration(without).spread["specs"]
         rows = []
         for row, miss in zip(self.measured, self._misses["specs"], strict=True):
+            if miss.source == without:
+                continue
             on = conditions(row.setting)
             keys = component_keys(on.framework, on.precision, on.accelerator, on.workload)
             link = crossed_link(row.setting).id if row.setting.world_size > 1 else None
@@ -126,8 +151,7 @@ class OutOfSample:
             for row in self.measured
             if row.run.source != without and conditions(row.setting).architecture != architecture
         ]
-        efficiency = self.efficiency.efficiency(without, architecture)
-        return before_fit()._replace(efficiency=efficiency, seen=seen(rows), reach=reach(rows))
+        return _as_measured(self.efficiency.efficiency(without, architecture), rows)
 
     def _numbers(self, without: str | None) -> Calibration:
         """Return what is learned from all sources but one, intervals aside; fitted once."""
@@ -137,11 +161,11 @@ class OutOfSample:
         return self._folds[without]
 
     def _anchored(self) -> Iterator[Anchored]:
-        for row in self.measured:
+        for place, row in enumerate(self.measured):
             anchor = self._anchor_time(row)
             if anchor is not None:
                 setting = resolve(scenario_of_run(row.run, self._catalogue, anchor), self._catalogue)
-                yield Anchored(row.run.source, row.run.trust, partial(time_of, setting), row.time)
+                yield Anchored(row.run.source, row.run.trust, partial(time_of, setting), row.time, place)
 
     def _anchor_time(self, row: Measured) -> float | None:
         """What one accelerator took in the same source, where its measurements agree [s]."""
@@ -159,12 +183,12 @@ class OutOfSample:
         return {mode: misses for mode, misses in result.items() if misses}
 
     @cached_property
-    def _farther(self) -> list[Miss]:
-        """How far one accelerator's runs are missed when their whole architecture is left out."""
+    def _farther(self) -> list[tuple[int, Miss]]:
+        """How far one accelerator's runs are missed when their whole architecture is left out, by place."""
         return [
-            miss
+            (place, miss)
             for architecture in self.efficiency.architectures
-            for miss, _ in self._judged["architecture", architecture].misses.values()
+            for place, (miss, _) in self._judged["architecture", architecture].misses.items()
         ]
 
     @cached_property
@@ -202,6 +226,11 @@ class OutOfSample:
         scenario = scenario_of_run(row.run, self._catalogue, anchor)
         time, strengths = time_and_strengths(scenario, self._catalogue, constants)
         return Miss(row.run.source, float(np.log(time / row.time)), strengths)
+
+
+def _as_measured(efficiency: Efficiency, rows: Sequence[Measured]) -> Calibration:
+    """Return what is known before a fit to several accelerators, and what some runs were made with."""
+    return before_fit()._replace(efficiency=efficiency, seen=seen(rows), reach=reach(rows))
 
 
 def judge(learned: OutOfSample, left_out: LeftOut) -> Judged:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from perfmodel.accuracy.held_out import UNSEEN
 from perfmodel.accuracy.runs import TRUSTED, Run
 from perfmodel.accuracy.scenarios import Refused, measured_time, scenario_of_run
 from perfmodel.errors import InputError
@@ -12,11 +13,6 @@ from perfmodel.prediction.interval import local_batch_of, software_of
 from perfmodel.prediction.limits import crossed_link
 from perfmodel.resolve import Setting, resolve
 from perfmodel.specs.store import Catalogue
-
-UNSEEN = frozenset({"abci2-benchmark", "csc-ml-benchmarks", "flagperf", "sarus-horovod"})
-"""Shipped sources that no fit has seen: they judge it.  With them in it, those fitted before were predicted
-worse from specs by a fit to the others, one accelerator, mean and median: 15.6 and 11.6 % instead of 14.8
-and 11.3 %."""
 
 
 class Measured(NamedTuple):

@@ -45,6 +45,8 @@ class Anchored(NamedTuple):
     predict: Callable[[Calibration], float]
     time: float
     """Measured [s]."""
+    place: int
+    """Among all measured runs."""
 
 
 class ScalingFit:
@@ -54,6 +56,7 @@ class ScalingFit:
         """Take the anchored runs, the efficiencies that all have given, and how many processes fit."""
         self._rows = list(rows)
         self._sources = np.array([row.source for row in rows])
+        self._places = np.array([row.place for row in rows], dtype=np.intp)
         self._measured = np.log([row.time for row in rows])
         self._weights = row_weights(self._sources.tolist(), [row.trust for row in rows])
         self._mean = np.log([_before(name) for name in DEVIATIONS])
@@ -65,17 +68,25 @@ class ScalingFit:
             near = self._fit(self._mean, constants, self._weights, ITERATIONS, derivatives, converged=1e-3)
         self._all = self._refitted(near, constants, self._weights)
 
-    def numbers(self, without: str | None = None, constants: Calibration | None = None) -> dict[str, float]:
+    def numbers(
+        self,
+        without: str | None = None,
+        constants: Calibration | None = None,
+        seen: NDArray[np.bool_] | None = None,
+    ) -> dict[str, float]:
         """Return the learned numbers by name, to six digits.
 
         Parameters
         ----------
         without : a source to leave out
         constants : the efficiencies learned without it
+        seen : of all measured runs those that may be learned from, shape (measured,); all by default
         """
-        learned = self._all
-        if without is not None:
-            weights = np.where(self._sources == without, 0.0, self._weights)
+        learned, kept = self._all, self._sources != without
+        if seen is not None:
+            kept = kept & seen[self._places]
+        if not kept.all():
+            weights = np.where(kept, self._weights, 0.0)
             learned = self._refitted(learned, constants or self._constants, weights)
         return {
             name: float(f"{math.exp(value):.6g}") for name, value in zip(DEVIATIONS, learned, strict=True)

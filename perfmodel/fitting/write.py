@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from perfmodel.accuracy.held_out import learned_bytes
+from perfmodel.accuracy.held_out import learned_bytes, require_entries
+from perfmodel.accuracy.runs import shipped_runs
 from perfmodel.fitting.out_of_sample import OutOfSample
 from perfmodel.reading import LARGEST_TEXT, read_bytes
 from perfmodel.writing import write_whole
@@ -33,7 +34,10 @@ def inputs_of(data: str | None = None, specs: Sequence[str] = ()) -> Inputs:
     data : CSV of measured runs; None, those that come along
     specs : folders of hardware specs
     """
-    runs = learned_bytes(Path(SHIPPED).name) if data is None else read_bytes(data, LARGEST_TEXT)
+    name = Path(SHIPPED).name
+    if data is None:
+        require_entries(name, (run.run_id for run in shipped_runs()))
+    runs = learned_bytes(name) if data is None else read_bytes(data, LARGEST_TEXT)
     digest = hashlib.sha256(runs)
     for file in (file for each in specs for file in sorted(Path(each).rglob("*.toml"))):
         digest.update(read_bytes(file, LARGEST_TEXT))

@@ -1,4 +1,4 @@
-"""What another value of a default would do, where no plan meets the limits with it."""
+"""What another value of a default would do, where no plan likely meets the limits with it."""
 
 from __future__ import annotations
 
@@ -39,10 +39,11 @@ class Alternative(NamedTuple):
 def alternatives(result: SearchResult) -> list[Alternative]:
     """Return for each default that may decide the first value that likely meets the limits, else the best.
 
-    They are tried on the machine of the nearest plan alone.  None where the limits are met, or nothing helps.
+    They are tried on the machine of the nearest plan alone.  None where the limits are met with a probability
+    of 80 %, or nothing helps.
     """
     nearest = result.nearest if result.chosen is None else result.chosen
-    if result.met or nearest is None:
+    if nearest is None or (result.met and result.likely_row is not None):
         return []
     helping = []
     for option, field, default in _defaults(result, nearest):
@@ -53,7 +54,7 @@ def alternatives(result: SearchResult) -> list[Alternative]:
                 best = one
             if one is not None and one.is_likely:
                 break
-        if best is not None and (best.meets or _better(result, best.plan, nearest)):
+        if best is not None and ((best.meets and not result.met) or _better(result, best.plan, nearest)):
             helping.append(best)
     return helping
 
@@ -91,6 +92,9 @@ def _tried(
 
 
 def _better(result: SearchResult, one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Whether a plan comes nearer to the limit that is looked at first."""
+    """Whether a plan comes nearer to the limit that is looked at first, or is likelier within it."""
+    risk = "deadline_risk" if result.goal.deadline is not None else "budget_risk"
+    if result.met and None not in (one[risk], other[risk]):
+        return bool(one[risk] < 0.99 * other[risk])
     key = "run_time" if result.goal.deadline is not None else "cost"
     return bool(one[key] < 0.99 * other[key])

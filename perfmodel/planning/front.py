@@ -18,6 +18,8 @@ TIE = 1e-9
 
 LIKELY = 0.8
 """Probability with which a plan should keep within a limit to be recommended."""
+SLACK = 0.1
+"""Share that a plan may be dearer, or slower, to be surer, where none is ``LIKELY`` (a choice)."""
 _Z_LIKELY, _Z_80 = NormalDist().inv_cdf(LIKELY), NormalDist().inv_cdf(0.9)
 """Standard deviations to that, and to an end of an interval of 80 %."""
 
@@ -46,6 +48,20 @@ def likely(table: Table, deadline: float | None, budget: float | None) -> NDArra
     most_time, most_cost = (np.inf if limit is None else limit for limit in (deadline, budget))
     within: NDArray[np.bool_] = (times <= most_time) & ((cost <= most_cost) | (budget is None))
     return within
+
+
+def spreads_within(table: Table, deadline: float | None, budget: float | None) -> NDArray[np.float64]:
+    """Return by how many spreads each plan keeps within the deadline, or a budget alone; shape (plans,).
+
+    The larger, the more probable.  Not a number where no interval was learned.
+    """
+    time, high = (np.asarray(table[name], dtype=np.float64) for name in ("run_time", "run_time_high_80"))
+    cost = np.asarray(table["cost"], dtype=np.float64)
+    most_time, most_cost = (np.inf if limit is None else limit for limit in (deadline, budget))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        room = np.log(most_cost / cost if deadline is None else most_time / time)
+        spreads: NDArray[np.float64] = room / np.log(high / time)
+    return spreads
 
 
 def front(time: Any, cost: Any, tie: Any = None) -> NDArray[np.intp]:

@@ -185,8 +185,19 @@ def predict_command(plan: Row, workload: str, options: Mapping[str, Any]) -> str
     perfmodel predict --workload resnet50 --node dgx-1v --accelerator v100-sxm2-16gb
     --gpus 16 --strategy all-reduce --algorithm ring --precision amp --local-batch-size 64
     """
-    words = ["perfmodel", "predict"]
-    for name, value in options_of(plan, workload, options).items():
+    return command_line("predict", options_of(plan, workload, options))
+
+
+def command_line(command: str, options: Mapping[str, Any]) -> str:
+    """Return a command of ours with options by their names in Python; what is None is left out.
+
+    >>> command_line("predict", {"workload": "vgg16", "world_size": 8, "network_cap": False, "node": None})
+    'perfmodel predict --workload vgg16 --gpus 8 --no-network-cap'
+    """
+    words = ["perfmodel", command]
+    for name, value in options.items():
+        if value is None:
+            continue
         option = _option(name)
         words += (
             [option.replace("--", "--" if value else "--no-", 1)]

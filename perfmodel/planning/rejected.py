@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from perfmodel.planning.front import LIKELY, TIE, likely
+from perfmodel.planning.front import LIKELY, TIE, likely, spreads_within
 from perfmodel.units import dollars, duration
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ class Rejected(NamedTuple):
     row: int
     """Of the candidates."""
     reason: str
-    """``over the deadline``, ``over the budget``, ``at risk`` of a limit that the chosen plan likely keeps,
-    ``dominated``, ``dearer``, ``slower`` or ``as good``."""
+    """``over the deadline``, ``over the budget``, ``at risk`` of a limit that the chosen plan keeps with more
+    probability, ``dominated``, ``dearer``, ``slower`` or ``as good``."""
     text: str
 
 
@@ -102,7 +102,13 @@ def _held_against(
     if longer >= 0 and more >= 0:
         both = " and ".join(text for text, by in ((dearer, more), (slower, longer)) if by > 0)
         return Rejected(one, "dominated", f"dominated: {both}" if both else "as good")
-    if (more if by_cost else longer) < 0:  # the chosen plan replaced it on the front: see ``startable_front``
+    is_better = (more if by_cost else longer) < 0
+    if is_better and not safe[chosen]:
+        within = spreads_within(table, deadline, budget)
+        if within[one] < within[chosen]:
+            by = f"cheaper by {dollars(-more)}" if by_cost else f"faster by {duration(-longer)}"
+            return Rejected(one, "at risk", f"less probable within the {limit}; {by}")
+    if is_better:  # the chosen plan replaced it on the front: see ``startable_front``
         against = f"; {dearer}" if more > 0 and not by_cost else "; torchrun and NCCL do not start it"
         return Rejected(one, "as good", f"as good within 1 %{against}")
     if by_cost:

@@ -12,7 +12,7 @@ import numpy as np
 from perfmodel.calibration import Calibration
 from perfmodel.epochs_to_target import EpochsFit
 from perfmodel.planning.alternatives import Alternative, alternatives
-from perfmodel.planning.front import TIE, best_of, front, likely
+from perfmodel.planning.front import SLACK, TIE, best_of, front, likely, spreads_within
 from perfmodel.planning.goal import Goal, options_of
 from perfmodel.planning.machines import Machine
 from perfmodel.planning.rejected import Rejected, rejected_plans
@@ -169,12 +169,26 @@ class SearchResult:
         first, second = (cost, time) if self.by_cost else (time, cost)
         return instead(table, best_of(rows, first, second, table["energy"]), startable(table), [able])
 
-    @property
+    @cached_property
     def chosen_row(self) -> int | None:
         """Index of ``chosen``."""
         if self.likely_row is not None:
             return self.likely_row
-        return self.cheapest_row if self.by_cost else self.fastest_row
+        best = self.cheapest_row if self.by_cost else self.fastest_row
+        return None if best is None else self._surer(best)
+
+    def _surer(self, best: int) -> int:
+        """Return the plan most likely within the limits of those that are about as good as the best."""
+        table, goal = self.candidates, self.goal
+        time, cost = table["run_time"], table["cost"]
+        first, second = (cost, time) if self.by_cost else (time, cost)
+        able = self._in_time(time) & self._in_budget(cost) & (first <= (1 + SLACK) * first[best])
+        sure = spreads_within(table, goal.deadline, goal.budget)
+        rows = np.flatnonzero(able & np.isfinite(first) & np.isfinite(second) & np.isfinite(sure))
+        if not able[best] or not len(rows):
+            return best
+        surest = best_of(rows, -sure, first, table["energy"])
+        return instead(table, surest, startable(table), [able])
 
     @property
     def by_cost(self) -> bool:
@@ -183,15 +197,16 @@ class SearchResult:
 
     @property
     def chosen(self) -> Row | None:
-        """The cheapest that meets the deadline with a probability of 80 %, else the cheapest predicted to.
+        """The cheapest that meets the deadline with a probability of 80 %.
 
-        Where only a budget is given, the fastest that keeps within it, likewise.
+        Where none does, the most probable of those that cost at most 10 % more than the cheapest predicted to
+        meet it.  Where only a budget is given, the fastest that keeps within it, likewise.
         """
         return self._row_or_none(self.chosen_row)
 
     @cached_property
     def alternatives(self) -> list[Alternative]:
-        """What other values of the defaults that may decide would do, where no plan meets the limits."""
+        """What other values of defaults that may decide would do, where no plan likely meets the limits."""
         return alternatives(self)
 
     @property

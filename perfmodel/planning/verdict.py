@@ -8,7 +8,7 @@ from typing import Any
 from perfmodel.economics import COMMUNICATING, IDLE
 from perfmodel.equations.transformer import compute_optimal_tokens
 from perfmodel.planning.caveats import extrapolated, harder_batches
-from perfmodel.planning.front import LIKELY
+from perfmodel.planning.front import LIKELY, SLACK
 from perfmodel.planning.goal import USUAL_CHECKPOINT_BANDWIDTH, USUAL_FAILURE_INTERVAL, Goal
 from perfmodel.planning.results import SearchResult
 from perfmodel.prediction.limits import replicas_alone
@@ -38,8 +38,12 @@ def verdict(result: SearchResult) -> list[str]:
         limits.append(f"the budget of {dollars(goal.budget)}")
     most = "cheapest" if result.by_cost else "fastest"
     within = f", the {most} within {' and '.join(limits)}" if limits else f", the {most} of all"
+    best = result.cheapest if result.by_cost else result.fastest
     if limits and result.likely_row is not None:
         within += f" with a probability of {100 * LIKELY:.0f} % or more"
+    elif best is not None and chosen != best:
+        less = f"cost at most {SLACK:.0%} more" if result.by_cost else f"take at most {SLACK:.0%} longer"
+        within = f", the most probable within {' and '.join(limits)} of those that {less} than the {most}"
     if goal.budget is not None and not chosen["within_budget"]:
         over = dollars(chosen["cost"] - goal.budget)
         lines = [
@@ -61,6 +65,8 @@ def verdict(result: SearchResult) -> list[str]:
         lines.append(f"Its run starts {recipe.starts}.")
     if chosen["run_time_high_80"] is not None:
         lines += [_interval(result, chosen), *_risks(result, chosen)]
+    if result.met:
+        lines += _otherwise(result)
     lines += _riskier(result, chosen)
     surest = result.surest
     if chosen["sure_of_deadline"] is False and surest is not None:
@@ -95,20 +101,20 @@ def _none(result: SearchResult) -> list[str]:
 
 
 def _riskier(result: SearchResult, chosen: Row) -> list[str]:
-    """Name the plan that is predicted to be better, and keeps within the limit with less probability."""
+    """Name the plan predicted to be the best, where it keeps within the limit with less probability."""
     limit = "deadline" if result.goal.deadline is not None else "budget"
     other = result.cheapest if result.by_cost else result.fastest
     risk = None if other is None else other[f"{limit}_risk"]
     if other is None or risk is None or other == chosen:
         return []
-    if result.likely_row is None or risk <= 1 - LIKELY:
+    if risk <= 1 - LIKELY:
         return []
     better = "Cheaper" if result.by_cost else "Faster"
     return [f"{better} at a risk of {share_words(risk)}: {named(other)}: {_words(other)}."]
 
 
 def _otherwise(result: SearchResult) -> list[str]:
-    """Say what another value of a default would do, where no plan meets the limits."""
+    """Say what another value of a default would do, where no plan likely meets the limits."""
     lines = []
     for one in result.alternatives:
         risk = one.plan["deadline_risk" if result.goal.deadline is not None else "budget_risk"]

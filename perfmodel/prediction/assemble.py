@@ -12,8 +12,8 @@ from perfmodel.prediction.absurd import absurd, checked
 from perfmodel.prediction.bound import above_peak, least_computation_time, least_times, physical
 from perfmodel.prediction.interval import alone_of, interval, widening_strengths
 from perfmodel.prediction.limits import network_limit, replicas_alone
-from perfmodel.prediction.memory_odds import odds_of
-from perfmodel.prediction.result import NO_UPDATES, DeviceMemory, Interval, Memory, Prediction
+from perfmodel.prediction.memory import does_not_fit, memory_needed
+from perfmodel.prediction.result import NO_UPDATES, Interval, Prediction
 from perfmodel.prediction.start_up import epoch_start, start_up, together
 from perfmodel.prediction.traffic import traffic_of
 from perfmodel.prediction.understood import understood
@@ -24,7 +24,6 @@ from perfmodel.specs.scenario import AnyScenario, Scenario, scenario_of
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.communication import choice_note
 from perfmodel.step.evaluate import Step, evaluate, outcome
-from perfmodel.step.memory import memory_of, of_the_others
 from perfmodel.step.parts import (
     alone_time,
     best_way,
@@ -268,30 +267,6 @@ def _baseline_time(setting: Setting, step: Step, constants: Calibration) -> floa
     return float(alone_time(setting, work, micro, steps, step.anchor_factor, constants))
 
 
-def _memory(setting: Setting, constants: Calibration) -> Memory:
-    rows, needed, capacity, largest = memory_of(setting, constants)
-    return Memory.model_construct(
-        bytes=float(needed),
-        capacity=capacity,
-        fits=needed <= capacity,
-        **odds_of(float(needed), capacity, [])._asdict(),
-        largest_local_batch_size=largest,
-        rows=rows,
-        devices=_devices(setting, rows),
-    )
-
-
-def _devices(setting: Setting, rows: dict[str, float]) -> list[DeviceMemory]:
-    """The memory of the first accelerator and of the others, where they differ."""
-    others = of_the_others(setting, rows)
-    if others is None:
-        return []
-    return [
-        DeviceMemory.model_construct(first=first, count=count, bytes=float(sum(each.values())), rows=each)
-        for first, count, each in ((0, 1, rows), (1, setting.world_size - 1, others))
-    ]
-
-
 def _prediction(
     setting: Setting,
     step: Step,
@@ -306,7 +281,7 @@ def _prediction(
         )
     exposed = step.exposed_communication_time
     come_to = figures(setting, iteration_time, baseline_time, exposed)
-    memory = _memory(setting, constants)
+    memory = memory_needed(setting, constants)
     warnings = list(setting.warnings)
     if setting.scenario.anchor is not None:
         from perfmodel.prediction.anchor_slip import slip_note
@@ -321,7 +296,7 @@ def _prediction(
     if setting.compression is not None:
         warnings += compression_caveats(setting.compression)
     if not memory.fits:
-        warnings.append(_does_not_fit(memory))
+        warnings.append(does_not_fit(memory))
         if (alone := replicas_alone(setting.workload)) is not None:
             warnings.append(alone)
     if come_to["mfu"] > 1 + _ROUNDING:
@@ -386,11 +361,3 @@ def _impossible(setting: Setting, computing: float, least: float) -> str:
     if setting.profile:
         return f"{words}: check that the profile is of this accelerator and precision"
     return f"{words}: nothing like it was measured, so take that for the prediction's limit"
-
-
-def _does_not_fit(memory: Memory) -> str:
-    gib = 2**30
-    needed = f"{memory.verdict}: {memory.bytes / gib:.1f} GiB needed, {memory.capacity / gib:.1f} GiB there"
-    if memory.largest_local_batch_size:
-        return f"{needed}; the largest batch that does is {memory.largest_local_batch_size}"
-    return f"{needed}; not even a batch of 1 does"

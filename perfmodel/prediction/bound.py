@@ -223,7 +223,7 @@ class Alone(NamedTuple):
 NOT_KNOWN = Alone()
 CUT_BY: dict[str, str] = {
     "peaks and links": "the least that peaks and links allow",
-    "one accelerator": "the least that one accelerator takes alone for its share of the work",
+    "one accelerator": "where the interval of one accelerator that does its share of the work alone begins",
 }
 """What moves a lower end of an interval up, in words."""
 

@@ -14,6 +14,7 @@ from perfmodel.equations.algorithms import ALGORITHMS, Algorithm
 from perfmodel.equations.bandwidths import algorithm_bandwidth, bus_bandwidth
 from perfmodel.equations.nccl import ALGORITHMS as NCCL_ALGORITHMS
 from perfmodel.errors import InputError, unknown_name
+from perfmodel.prediction.collective_limit import network_limit
 from perfmodel.prediction.collective_spread import interval_of
 from perfmodel.prediction.nccl_choice import nccl_ways
 from perfmodel.prediction.result import Interval
@@ -81,6 +82,8 @@ class Collective(Record):
     """Of its time, where a library runs it so; None by an algorithm of textbooks, which nobody measured."""
     runner_up: RunnerUp | None
     """The algorithm next to it; None where there is no choice."""
+    network_limit: str | None = None
+    """What binds between nodes other than the link, and what would lift it; None where the link does."""
     warnings: list[str] = fresh(list)
     """What names that fit several things were taken to be, and what was taken where nothing was said."""
 
@@ -132,6 +135,17 @@ def collective(name: str, algorithm: str, fabric: Point, message_bytes: float) -
     ------
     InputError : an unknown name, or an algorithm these links cannot do
     """
+    result = _timed(name, algorithm, fabric, message_bytes)
+    limit = network_limit(
+        fabric,
+        result.time,
+        result.interval is not None,
+        lambda point: _timed(name, algorithm, point, message_bytes).time,
+    )
+    return result if limit is None else result.model_copy(update={"network_limit": limit})
+
+
+def _timed(name: str, algorithm: str, fabric: Point, message_bytes: float) -> Collective:
     if name not in ALGORITHMS:
         raise unknown_name("collective", name, ALGORITHMS)
     algorithm = word_of(algorithm, (), SYNONYMS["algorithm"])
@@ -186,7 +200,7 @@ def algorithms(name: str, fabric: Point) -> dict[str, Any]:
     if name == "all-reduce" and fabric.nodes == 1:
         by_library.append("hierarchical")  # one level of links: a ring
     for known in dict.fromkeys(by_library):
-        result[known] = lambda size, known=known: collective(name, known, fabric, size).time
+        result[known] = lambda size, known=known: _timed(name, known, fabric, size).time
     return result
 
 

@@ -14,6 +14,7 @@ from perfmodel.link_caveats import (
     GENERIC_NODE,
     capped,
     check_racks,
+    doubt_adapters,
     doubt_links,
     lone_bandwidth,
     require_network,
@@ -64,6 +65,7 @@ def fabric_of(
     nodes: int | None = None,
     nics: int | None = None,
     connections: int | None = None,
+    network_cap: bool = True,
     rack_nodes: int | None = None,
     oversubscription: float | None = None,
     placement: Placement | None = None,
@@ -80,6 +82,7 @@ def fabric_of(
     intra_link, inter_link, nics : instead of the machine's; without a machine, the first is needed unless
         each node holds one rank
     connections : over TCP between two nodes; by default NCCL's
+    network_cap : whether the network limit of a rented machine holds
     nodes : by default as many as the ranks fill; without a machine one, or with a link between nodes the
         fewest that hold the ranks evenly, eight in each or as many as the link inside joins
     rack_nodes, oversubscription, placement : racks, as of a scenario; by default none
@@ -115,14 +118,17 @@ def fabric_of(
     outer = catalogue.link(between.value) if between is not None else None
     own = outer
     if machine is not None and outer is not None:
-        outer = capped(outer, machine, each)
+        outer = capped(outer, machine, each, network_cap)
     unusual: list[str] = []
+    if machine is not None and own is not None and groups > 1 and not network_cap:
+        doubt_adapters(machine, own, each, network_cap, unusual)
     doubt_links(link if intra_link else None, outer if inter_link else None, unusual)
     taken |= {"intra-link": inside, "inter-link": between, "nics": of_node if groups > 1 else None}
     notes = [*on.notes, *unusual, *_notes(taken)]
-    if machine is not None and machine.network_bandwidth is not None and outer is not own:
-        limit = show(machine.network_bandwidth.value, "B/s")
-        notes.append(f"taken: {limit} of a machine, the network limit of {machine.id}")
+    capped_by = machine if outer is not own else None
+    if capped_by is not None and outer is not None:
+        limit = show(each * outer.bandwidth.value, "B/s")
+        notes.append(f"taken: {limit} of a machine, the network limit of {capped_by.id}")
     if groups < nodes and link.domain is not None:
         words = f"one {_place_of(nodes)}" if groups == 1 else f"{groups} NVLink domains"
         notes.append(f"taken: {nodes} nodes as {words}, as {link.id} joins {link.domain.value:g} ranks")
@@ -131,9 +137,9 @@ def fabric_of(
     if groups == 1 and inter_link is not None:
         notes.append(f"--inter-link {inter_link} is not crossed: all ranks lie in one {_place_of(nodes)}")
     host_link = catalogue.link(on.host_link.value) if on.host_link is not None else None
-    where = Point(ranks, groups, link, outer, adapters, on.accelerator, host_link)
+    where = Point(ranks, groups, link, outer, adapters, on.accelerator, host_link, capped_by=capped_by)
     if machine is not None and own is not None:
-        where = where._replace(lone_bandwidth=lone_bandwidth(own, machine))
+        where = where._replace(lone_bandwidth=lone_bandwidth(own, machine, each, network_cap))
     if machine is not None and (sockets := _between_sockets(machine, where, catalogue)) is not None:
         where = where._replace(sockets=sockets.bandwidth)
         notes.append(f"taken: {sockets.words} between the processors of a node, as {machine.id} has")

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from perfmodel.collectives.model import fitted
 from perfmodel.collectives.place import Point, inside
+from perfmodel.evidence import COLLECTIVES, ONE, SEVERAL, SMALL, Scale, reason, scale_of
 from perfmodel.prediction.bound import end_at, physical
 from perfmodel.prediction.network_cuts import cuts_of, least_time
 from perfmodel.prediction.result import Interval
@@ -62,8 +63,13 @@ def class_name(several: bool, is_seen: bool, size: int) -> str:
     return f"{'several nodes' if several else 'one node'}, {'seen' if is_seen else 'unseen'}, {SIZES[size]}"
 
 
+def scale_at(several: bool, size: int) -> Scale:
+    """Return the scale of a class of conditions, by the errors on rows that were new to the model."""
+    return scale_of(COLLECTIVES, SMALL if size == 0 else SEVERAL if several else ONE)
+
+
 def spread_of(point: Point, is_seen: bool, spreads: Mapping[str, float]) -> float:
-    """Return the standard deviation of ln(measured / predicted) of a collective.
+    """Return the standard deviation of ln(measured / predicted) of a collective, on rows that are new.
 
     In the last two octaves of a class of sizes it goes over to that of the next, in proportion to the
     logarithm of the size.
@@ -74,7 +80,11 @@ def spread_of(point: Point, is_seen: bool, spreads: Mapping[str, float]) -> floa
     is_seen : whether another source measured such a transport
     spreads : by class
     """
-    first, *others = (spreads[class_name(point.nodes > 1, is_seen, size)] for size in range(len(SIZES)))
+    several = point.nodes > 1
+    first, *others = (
+        spreads[class_name(several, is_seen, size)] * scale_at(several, size).factor
+        for size in range(len(SIZES))
+    )
     result = before = first
     for border, after in zip((SHORT, LARGE), others, strict=True):
         part = 1 + math.log2(point.message_bytes / border) / OCTAVES
@@ -93,8 +103,12 @@ def interval_of(point: Point, time: float) -> Interval:
     known = is_seen(point)
     by = point.inter_link if point.nodes > 1 and point.inter_link is not None else point.link
     over = NVLINK_DOMAIN if transport_of(point) == NVLINK_DOMAIN else by.kind
-    reasons = [] if known else [f"fewer than two sources measured collectives over {over}"]
-    ends = _raw(time, spread_of(point, known, fitted().spreads))
+    spread, reasons = spread_of(point, known, fitted().spreads), []
+    if not known:
+        factor = spread / spread_of(point, True, fitted().spreads)
+        scale = scale_at(point.nodes > 1, int(size_class(point.message_bytes)))
+        reasons = [reason(f"fewer than two sources measured collectives over {over}", factor, scale)]
+    ends = _raw(time, spread)
     result = Interval.model_construct(**ends._asdict(), wider_because=reasons, clipped_at=None)
     return physical(result, time, least_of(point))
 

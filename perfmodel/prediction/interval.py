@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import partial
 from itertools import repeat
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfmodel import ops
 from perfmodel.calibration import Calibration, Spread
+from perfmodel.evidence import ANCHORED, DATA_PARALLEL, KNOWN, NEW, TOGETHER, reason, scale_of
 from perfmodel.prediction.bound import NOT_KNOWN, Alone
 from perfmodel.prediction.limits import crossed_link
 from perfmodel.prediction.result import Interval
@@ -38,6 +40,10 @@ NOT_COMPUTING = (
     "unseen link",
 )
 """Conditions that make uncertain what several accelerators or samples wait for, not what one computes."""
+IS_NEW = "unseen software"
+"""Condition that puts a job in the class ``new`` of the ledger.
+
+Of other architectures than were measured its rows ask for no more than the shape of an interval has."""
 REASONS = {
     "unseen accelerator": "no measured run on {accelerator}",
     "unseen architecture": "no measured run on the {architecture} architecture",
@@ -78,6 +84,11 @@ def _beyond(value: Any, ends: tuple[float, float]) -> Any:
     return ops.log(ops.maximum(1.0, ops.maximum(value / high, low / value)))
 
 
+def is_new_to(setting: Setting, constants: Calibration) -> bool:
+    """Return whether nobody measured the software of a setting."""
+    return software_of(setting) not in constants.seen["software"]
+
+
 def strengths(
     setting: Setting, work: Computation, terms: dict[str, Any], link: Any, constants: Calibration
 ) -> dict[str, Any]:
@@ -100,7 +111,7 @@ def strengths(
         "unseen accelerator": float(accelerator.id not in seen["accelerator"]),
         "unseen architecture": float(not learned.knows(f"architecture/traffic/{accelerator.pool}")),
         "unseen network": float(not learned.knows(f"workload/{setting.workload.id}")),
-        "unseen software": float(software_of(setting) not in seen["software"]),
+        IS_NEW: float(is_new_to(setting, constants)),
         "beyond batch": _beyond(setting.local_batch_size, batches) if batches else 0.0,
         "world size": ops.log(setting.world_size * 1.0),
         "beyond world size": _beyond(
@@ -131,12 +142,16 @@ def widening_strengths(
 
 
 def reasons(setting: Setting, result: dict[str, float], spread: Spread, constants: Calibration) -> list[str]:
-    """Return in words why an interval is wider than usual, in the order of the conditions."""
-    noticed = [
-        name
-        for name, width in zip(spread.weights, _widths(result, spread), strict=True)
-        if width > NOTICED and name in REASONS
-    ]
+    """Return in words why an interval is wider than usual, and by which factor, the largest first."""
+    widths = dict(zip(spread.weights, _widths(result, spread), strict=True))
+    novel = scale_of(DATA_PARALLEL, NEW)
+    if result[IS_NEW]:
+        by_class = scale_by(result) / scale_by(result | {IS_NEW: 0.0})
+        widths[IS_NEW] = widths.get(IS_NEW, 0.0) + math.log(by_class)
+    noticed = sorted(
+        (name for name, width in widths.items() if width > NOTICED and name in REASONS),
+        key=lambda name: -widths[name],
+    )
     if constants.own is not None:
         noticed = [name for name in noticed if not _measured(name, setting, constants.own)]
     if not noticed:
@@ -154,7 +169,10 @@ def reasons(setting: Setting, result: dict[str, float], spread: Spread, constant
         "communication": result["communication"],
         "link": crossed_link(setting).id,
     }
-    return [REASONS[name].format(**facts) for name in noticed]
+    return [
+        reason(REASONS[name].format(**facts), math.exp(widths[name]), novel if name == IS_NEW else None)
+        for name in noticed
+    ]
 
 
 def _measured(reason: str, setting: Setting, own: OwnEffects) -> bool:
@@ -170,6 +188,20 @@ def _measured(reason: str, setting: Setting, own: OwnEffects) -> bool:
     return kind in here and here[kind] in own.seen["accelerator" if kind == "architecture" else kind]
 
 
+def scale_by(result: dict[str, Any], mode: str = "specs") -> Any:
+    """Return by how much errors on rows new to the model exceed those the spread was learned from.
+
+    Parameters
+    ----------
+    result, mode : strength of each condition, numbers or arrays, and how it is predicted, as of ``factors``
+    """
+    if mode != "specs":
+        return scale_of(DATA_PARALLEL, ANCHORED).factor
+    known, new, together = (scale_of(DATA_PARALLEL, job).factor for job in (KNOWN, NEW, TOGETHER))
+    known = known + (together - known) * result["several accelerators"]
+    return known + (new - known) * result[IS_NEW]
+
+
 def factors(result: dict[str, Any], mode: str, constants: Calibration) -> tuple[Any, Any]:
     """Return by how much the time may be off either way, with 80 and 95 % confidence, numbers or arrays.
 
@@ -182,10 +214,10 @@ def factors(result: dict[str, Any], mode: str, constants: Calibration) -> tuple[
     constants : what was learned of the conditions
     """
     spreads, own = constants.spread, constants.own
-    near, far = _factors(result, spreads[mode], own if mode == "specs" else None)
+    near, far = _factors(result, spreads[mode], own if mode == "specs" else None, scale_by(result, mode))
     if mode == "specs" or "specs" not in spreads:
         return near, far
-    limits = _factors(result, spreads["specs"], own)
+    limits = _factors(result, spreads["specs"], own, scale_by(result))
     return ops.minimum(near, limits[0]), ops.minimum(far, limits[1])
 
 
@@ -237,10 +269,10 @@ def deviation(result: dict[str, Any], spread: Spread) -> Any:
     return spread.quantile_80 / NORMAL_80 * ops.exp(sum(_widths(result, spread)))
 
 
-def _factors(result: dict[str, Any], spread: Spread, own: OwnEffects | None) -> tuple[Any, Any]:
-    scale = ops.exp(sum(_widths(result, spread)))
+def _factors(result: dict[str, Any], spread: Spread, own: OwnEffects | None, wider: Any) -> tuple[Any, Any]:
+    scale = ops.exp(sum(_widths(result, spread))) * wider
     if own is not None:
-        scale = scale * own.narrowing(result[OWN], result[LEAST], deviation(result, spread))
+        scale = scale * own.narrowing(result[OWN], result[LEAST], deviation(result, spread) * wider)
     return ops.exp(spread.quantile_80 * scale), ops.exp(spread.quantile_95 * scale)
 
 
@@ -259,4 +291,5 @@ def interval(
         high_95=iteration_time * far,
         wider_because=partial(reasons, setting, result, spread, constants),
         clipped_at=None,
+        scale=float(scale_by(result, mode)),
     )

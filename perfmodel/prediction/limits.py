@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from perfmodel.calibration import Calibration
-from perfmodel.resolve import NCCL_CONNECTIONS, Setting
+from perfmodel.resolve import Setting, usual_connections
 from perfmodel.specs.link import Link
+from perfmodel.specs.node import Node
 from perfmodel.specs.workload import Workload
 from perfmodel.step.fabric import adapter_limits, busiest_ports, crosses_network, inside_limits, inside_link
 from perfmodel.step.parts import communicates
 from perfmodel.step.ports import tcp_ceiling
 from perfmodel.units import show
 
+KERNEL = "the kernel's TCP"
 TIE = 1 + 1e-9
 """A limit within this of a link's rate is the sum of the links."""
 TCP_YEARS = "2017 to 2021"
@@ -76,12 +78,12 @@ def narrowest(limits: dict[str, float]) -> str:
 def limit_words(setting: Setting, limit: str) -> str:
     """Return what a limit of ``perfmodel.step.fabric`` other than the link is called."""
     if limit == "machine" and setting.node.network_bandwidth is not None:
-        return f"the network limit of {setting.node.id} ({show(setting.node.network_bandwidth.value, 'B/s')})"
+        return cap_words(setting.node)
     if limit == "sockets" and setting.socket_link is not None:
         return f"{setting.socket_link.id} between the sockets"
     return {
-        "kernel": "the kernel's TCP",
-        "connections": f"the provider's limit on {_counted(setting.connections, 'connection')}",
+        "kernel": KERNEL,
+        "connections": connections_words(setting.connections),
         "path": "the accelerators' own way to their adapters",
         "server": "what one server adds up",
         "uplinks": "what the uplinks of racks carry to servers and back",
@@ -91,13 +93,31 @@ def limit_words(setting: Setting, limit: str) -> str:
 
 def stated_limit(setting: Setting, limit: str, constants: Calibration) -> str:
     """Return what ``limit_words`` does, with the rate and where it is known from, where that is learned."""
-    words = limit_words(setting, limit)
     if limit != "kernel":
-        return words
-    usual = 1 if setting.strategy == "parameter-server" else NCCL_CONNECTIONS
-    rate = show(tcp_ceiling(constants, setting.connections, usual), "B/s")
-    known = f"an adapter over {_counted(setting.connections, 'connection')}, as in runs of {TCP_YEARS}"
-    return f"{words} ({rate} {known})"
+        return limit_words(setting, limit)
+    ceiling = tcp_ceiling(constants, setting.connections, usual_connections(setting.strategy))
+    return kernel_words(ceiling, setting.connections, f"runs of {TCP_YEARS}")
+
+
+def kernel_words(rate: float, connections: int, learned_from: str) -> str:
+    """Return the kernel's TCP as a limit, with its rate over one adapter [B/s] and whence that is known.
+
+    >>> kernel_words(2e9, 1, "runs of 2020")
+    "the kernel's TCP (2 GB/s an adapter over one connection, as in runs of 2020)"
+    """
+    over = _counted(connections, "connection")
+    return f"{KERNEL} ({show(rate, 'B/s')} an adapter over {over}, as in {learned_from})"
+
+
+def connections_words(connections: int) -> str:
+    """Return a provider's limit on connections in words."""
+    return f"the provider's limit on {_counted(connections, 'connection')}"
+
+
+def cap_words(node: Node) -> str:
+    """Return the network limit of a machine that has one in words."""
+    assert node.network_bandwidth is not None
+    return f"the network limit of {node.id} ({show(node.network_bandwidth.value, 'B/s')})"
 
 
 def network_limit(setting: Setting, constants: Calibration) -> str | None:

@@ -241,7 +241,8 @@ def half_width(ratio: Ratio) -> float | None:
 
 
 def _half_width(prediction: Prediction, interval: Interval) -> float:
-    return math.log(interval.high_80 / prediction.iteration_time)
+    """Return what development rows ask for: what new sources are missed by beyond that, both jobs share."""
+    return math.log(interval.high_80 / prediction.iteration_time) / interval.scale
 
 
 def sure_of(value: float, half_width: float) -> float:

@@ -109,6 +109,9 @@ class Interval(_Result):
     was moved.  Else None."""
     clipped_by: Literal["peaks and links", "one accelerator"] | None = None
     """What makes it the least: physics, or the time of one accelerator that does its share alone."""
+    scale: float = 1.0
+    """How many times as wide it is, in log time, as development rows ask for, since rows that were new did.
+    It is not in ratios of two predictions, which share what new sources are missed by."""
 
 
 class Ratio(_Result):

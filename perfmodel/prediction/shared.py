@@ -11,7 +11,8 @@ from perfmodel.calibration import Calibration
 from perfmodel.link_caveats import capped
 from perfmodel.prediction.absurd import checked
 from perfmodel.prediction.bound import least_iteration_time, physical
-from perfmodel.prediction.limits import limit_words, with_remedy
+from perfmodel.prediction.collective_limit import TCP_YEARS, connections_limit, flow_binds
+from perfmodel.prediction.limits import kernel_words, limit_words, with_remedy
 from perfmodel.prediction.memory_odds import not_stated, odds_of
 from perfmodel.prediction.result import NO_UPDATES, Interval, Memory, Prediction, Traffic
 from perfmodel.prediction.start_up import epoch_start, start_up, together
@@ -20,6 +21,7 @@ from perfmodel.prediction.verdict import part, placement
 from perfmodel.resolve import Setting
 from perfmodel.specs.layout import SELECTIVE, Layout
 from perfmodel.specs.link import Link
+from perfmodel.specs.stack import AMPERE
 from perfmodel.step.evaluate import MeasuredRun, Outcome, measured_run, outcome_of
 from perfmodel.step.input_wait import shared_input_time
 from perfmodel.step.parts import figures
@@ -30,15 +32,16 @@ from perfmodel.transformers.evaluate import (
     network_of,
     one_replica,
 )
-from perfmodel.transformers.figures import ends, figures_of, spread_of, why_wider
+from perfmodel.transformers.figures import figures_of
 from perfmodel.transformers.job import Job, job_of
 from perfmodel.transformers.layer import layer_of, rates_of
 from perfmodel.transformers.memory import memory_of, memory_of_ends
 from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.step import Step, step_of
 from perfmodel.transformers.traffic import Row, moved, traffic_of
+from perfmodel.transformers.uncertainty import ends, novelty, scale_in, spread_of, why_wider
 from perfmodel.transformers.words import short
-from perfmodel.units import plural, show
+from perfmodel.units import show
 
 IMPLAUSIBLE = 2.0
 """Measured over predicted time, or the reverse, that hardly any of the measured runs has."""
@@ -68,9 +71,12 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
     come_to = figures(setting, time, baseline_time, exposed, layout.data_parallel)
     more = figures_of(model, case, step, time)
     memory = memory_needed(job, setting)
-    known = model, setting.accelerator.id, start and start.weight
+    known = novelty(model, setting.accelerator.id, setting.software), start and start.weight
     uncertain = Interval.model_construct(
-        **ends(time, spread_of(*known)), wider_because=why_wider(*known), clipped_at=None
+        **ends(time, spread_of(*known)),
+        wider_because=why_wider(*known),
+        clipped_at=None,
+        scale=scale_in(*known),
     )
     warnings = list(setting.warnings)
     least_time = least_iteration_time(setting)
@@ -198,6 +204,12 @@ def largest_micro_batch(job: Job, capacity: float) -> Any:
     return ops.where(job.layout.pipeline_parallel > 1, ops.minimum(first, last), last)
 
 
+def unfit_layout(setting: Setting) -> str | None:
+    """Say that the layout of a setting does not fit into memory; None where it does."""
+    memory = memory_needed(job_of(case_of_setting(setting)), setting)
+    return None if memory.fits else _does_not_fit(memory)
+
+
 def _does_not_fit(memory: Memory) -> str:
     gib = 2**30
     needed = f"{memory.verdict}: {memory.bytes / gib:.1f} GiB needed, {memory.capacity / gib:.1f} GiB there"
@@ -209,6 +221,12 @@ def _does_not_fit(memory: Memory) -> str:
 def _caveats(setting: Setting, layout: Layout, selects_nothing: bool) -> list[str]:
     """Return what is possible and poor on this machine."""
     remarks = []
+    own = setting.accelerator.compute_capability
+    if own and setting.stack and own < setting.stack.flash_from <= AMPERE:
+        remarks.append(
+            f"attention keeps its scores on {setting.accelerator.id}: the kernels of {setting.software} that "
+            f"keep none need compute capability {setting.stack.flash_from:g}, it has {own:g}"
+        )
     domain = setting.accelerators_per_domain
     if layout.tensor_parallel > domain:
         remarks.append(
@@ -250,6 +268,8 @@ def _network_limit(setting: Setting, job: Job) -> str | None:
         return with_remedy(limit_words(setting, "machine"), "machine")
     alone = link.bandwidth.value * float(at.outer_wire_time) / float(at.wire_time)
     share = learned["between"]
+    if flow_binds(link, setting.connections):
+        return connections_limit(link, setting.connections, alone)
     if alone > share * link.bandwidth.value:
         return (
             f"computation beside it: a collective gets at most {share:.0%} of a port then, "
@@ -257,9 +277,7 @@ def _network_limit(setting: Setting, job: Job) -> str | None:
             "(perfmodel collective)"
         )
     if link.passes_kernel:
-        count = f"{setting.connections} {plural('connection', setting.connections)}"
-        known = f"{show(alone, 'B/s')} an adapter over {count}"
-        return with_remedy(f"{limit_words(setting, 'kernel')} ({known})", "kernel")
+        return with_remedy(kernel_words(alone, setting.connections, TCP_YEARS), "kernel")
     return None
 
 

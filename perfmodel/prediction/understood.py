@@ -36,8 +36,8 @@ def understood(setting: Setting) -> dict[str, object]:
         "framework": setting.software,
         "loader_workers": (setting.loader_workers and setting.scenario.loader_workers)
         or setting.loader_workers
-        or None,
-        "storage": setting.storage or None,
+        or setting.scenario.loader_workers,
+        "storage": setting.storage or setting.scenario.storage,
         "scaling": setting.scaling,
     }
     if setting.workload.tables is not None:

@@ -60,7 +60,7 @@ def likely_of_copies(
         return None
     if measured.interval is None:
         return None
-    half = math.log(measured.interval.high_80 / measured.iteration_time)
+    half = math.log(measured.interval.high_80 / measured.iteration_time) / measured.interval.scale
     ratio = similar.time / measured.iteration_time
     job = job_of(measured)
     job = job._replace(software=as_open(job.software, job_of(prediction).software, framework))
@@ -94,5 +94,5 @@ def _likely(
     own = math.log(prediction.interval.high_80 / prediction.iteration_time)
     # another run of the very job is still another run
     unshared = max(unshared_of(job_of(prediction), job), learned()[job.kind][ALWAYS])
-    half = float(ratio_half_width(own, half_width, unshared))
+    half = float(ratio_half_width(own / prediction.interval.scale, half_width, unshared))
     return Likely(id, source, prediction.iteration_time * ratio, half) if half < SURER * own else None

@@ -8,7 +8,8 @@ import numpy as np
 
 from perfmodel.errors import InputError
 from perfmodel.resolve import resolve
-from perfmodel.sharing import layout_option
+from perfmodel.sharing import sharing_option
+from perfmodel.specs.laid_out import laid_out
 from perfmodel.specs.layout import DEGREES, RECOMPUTE, SHARDING
 from perfmodel.transformers.evaluate import network_of
 from perfmodel.transformers.search_of_setting import search_of_setting
@@ -79,8 +80,8 @@ def changed(scenario: Scenario, **options: Any) -> Scenario:
 
 def _plain(scenario: Scenario) -> Scenario:
     """The same job with nothing shared out but what a stack always does, so that every batch goes with it."""
-    micro = 1 if layout_option(scenario) else None
-    return changed(scenario, **(dict.fromkeys((*_CHOSEN, *_BATCH)) | {"micro_batch_size": micro}))
+    plain = changed(scenario, **dict.fromkeys((*_CHOSEN, *_BATCH)))
+    return laid_out(plain) if sharing_option(scenario) else plain
 
 
 def _stated(scenario: Scenario) -> dict[str, int]:

@@ -19,11 +19,11 @@ from perfmodel.resolve import Setting
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.profiled import NORMAL_80
 from perfmodel.transformers.evaluate import case_of_setting
-from perfmodel.transformers.figures import spread_of
 from perfmodel.transformers.job import Case
 from perfmodel.transformers.job import job_of as whole_job
 from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.step import step_of
+from perfmodel.transformers.uncertainty import novelty, spread_of
 from perfmodel.transformers.words import short
 
 FARTHEST = math.log(3.0)
@@ -145,7 +145,8 @@ def _similar(run: TransformerRun, claimed: Case, job: Job, framework: str | None
         precision=PRECISIONS.get(run.precision, run.precision),
     )
     time = float(step_of(whole_job(case), fitted().parameters).iteration_time)
-    half_width = NORMAL_80 * spread_of(case.model, run.accelerator)
+    new = novelty(case.model, run.accelerator, software_of(run))
+    half_width = NORMAL_80 * spread_of(new) / new.scale.factor  # in ratios the ledger's scale is no part
     return SimilarTransformer(run, _rate(run, case), time, half_width, measured)
 
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.economics import spans
 from perfmodel.epochs_to_target import outside_published
 from perfmodel.prediction.bound import clipped_words
 from perfmodel.prediction.result import Prediction
+from perfmodel.prices import Price, hour_words
 from perfmodel.step.memory import listed
 from perfmodel.step.terms import ANY_TERM, sent
 from perfmodel.transformers.flops import NOMINAL_WORDS
 from perfmodel.transformers.words import short
-from perfmodel.units import dollars, duration, many, rate, show, shown_part, without_rounding
+from perfmodel.units import counted, dollars, duration, many, rate, show, shown_part, without_rounding
 
 if TYPE_CHECKING:
-    from perfmodel.api.layouts import Layouts, RuledOut
+    from perfmodel.api.layouts import Layouts
+    from perfmodel.api.ruled_out import RuledOut
 
 REMEDIES = 5
 """Changes by which a layout comes to fit, the cheapest."""
@@ -28,6 +30,19 @@ def overflow(prediction: Prediction) -> str | None:
     """Return that a job hardly fits its memory, or does not; None where it rather fits."""
     memory = prediction.memory
     return None if memory.fits else f"{memory.verdict.upper()}: {_held(prediction)}"
+
+
+def overflows(predictions: Sequence[Prediction]) -> str | None:
+    """Return at which numbers of accelerators a job does not fit, and by how much; None where all fit."""
+    lacking = [each for each in predictions if not each.memory.fits]
+    if not lacking:
+        return None
+    first, *more = lacking
+    if len(lacking) == len(predictions) and len({each.memory.bytes for each in lacking}) == 1:
+        return overflow(first)
+    needs = [overflow(first), *(f"{each.memory.bytes / 2**30:.1f}" for each in more)]
+    counts = [counted(each.scenario["world_size"], "GPU") for each in lacking]
+    return ", ".join(f"{need} at {count}" for need, count in zip(needs, counts, strict=True))
 
 
 def unfit(prediction: Prediction) -> str | None:
@@ -216,15 +231,16 @@ def _run(span: Mapping[str, Any]) -> str:
     return f"run of {span['samples']:.6g} samples"
 
 
-def run_words(length: str, run: Mapping[str, Any], time: float, ends: tuple[float, float] | None) -> str:
+def run_words(length: str, money: Mapping[str, Any], time: float, ends: tuple[float, float] | None) -> str:
     """Return how long a run takes and what it costs, as a sentence.
 
     Parameters
     ----------
     length : so many tokens, in words
-    run : of ``economics``
+    money : of ``economics``, with a run
     time, ends : of one step and of its 80 % interval [s], where that is known
     """
+    run = money["run"]
     low, high = (1.0, 1.0) if ends is None else (end / time for end in ends)
     words = f"{length} take {duration(run['time'])}"
     if ends:
@@ -233,7 +249,7 @@ def run_words(length: str, run: Mapping[str, Any], time: float, ends: tuple[floa
     if cost is None:
         return f"{words}; no price is known: give --price."
     spread = f" ({dollars(cost * low)} to {dollars(cost * high)})" if ends else ""
-    return f"{words} and cost {dollars(cost)}{spread}."
+    return f"{words} and cost {dollars(cost)}{spread}, at {hour_words(Price(**money['price']))}."
 
 
 def run_of_layouts(answer: Layouts) -> str | None:
@@ -242,7 +258,9 @@ def run_of_layouts(answer: Layouts) -> str | None:
         return None
     length = f"{many(run['tokens'])} tokens" if run["tokens"] else f"{many(run['samples'])} samples"
     best = answer.rows[0]
-    return run_words(length, run, best.iteration_time, (best.interval["low_80"], best.interval["high_80"]))
+    return run_words(
+        length, answer.economics, best.iteration_time, (best.interval["low_80"], best.interval["high_80"])
+    )
 
 
 def ruled_out_lines(layout: RuledOut | None) -> list[str]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from perfmodel.api.scale import Scaling
 from perfmodel.prediction.memory_odds import short_verdict
-from perfmodel.reports.figures import overflow
+from perfmodel.reports.figures import overflows
 from perfmodel.reports.page import Listing, Page, Span, Spans
 from perfmodel.reports.sources import sources_behind
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.store import Catalogue
-from perfmodel.units import plural, rate, show, shown_part
+from perfmodel.units import counted, rate, show, shown_part
 
 DRAWN = 16
 """Numbers of accelerators in a chart, evenly spread; the table has all."""
@@ -25,16 +25,15 @@ def page_of_scaling(scaling: Scaling, command: str | None, catalogue: Catalogue)
     """
     last, row = scaling.predictions[-1], scaling.rows[-1]
     asked = last.scenario
-    lacking = [each for each in scaling.predictions if not each.memory.fits]
-    counts = ", ".join(str(each.scenario["world_size"]) for each in lacking)
+    lacking = overflows(scaling.predictions)
     warnings = dict.fromkeys(line for each in scaling.predictions for line in each.warnings)
     return Page(
         question=f"How far does {asked['workload']} scale on {asked['accelerator']}, {asked['precision']}, "
         f"{asked['strategy']}, {last.scaling} scaling, by the {last.model} model?",
         answer=[
-            f"{row.scaling_efficiency:.1%} efficient at {row.world_size} {plural('GPU', row.world_size)}: "
+            f"{row.scaling_efficiency:.1%} efficient at {counted(row.world_size, 'GPU')}: "
             f"{rate(row.samples_per_second)} {last.sample}s/s, {row.speedup:.3g} times one accelerator's.",
-            *([f"{overflow(lacking[-1])}, at {counts} GPUs."] if lacking else []),
+            *([f"{lacking}."] if lacking else []),
             last.verdict,
         ],
         charts=[*_charts(scaling)],
@@ -51,12 +50,18 @@ def _charts(scaling: Scaling) -> list[Spans]:
     step = -(-len(rows) // DRAWN)
     drawn = [row for index, row in enumerate(rows) if (len(rows) - 1 - index) % step == 0]
     efficiency = [
-        Span(_gpus(row.world_size), row.scaling_efficiency, None, None, f"{row.scaling_efficiency:.1%}")
+        Span(
+            counted(row.world_size, "GPU"),
+            row.scaling_efficiency,
+            None,
+            None,
+            f"{row.scaling_efficiency:.1%}",
+        )
         for row in drawn
     ]
     times = [
         Span(
-            _gpus(row.world_size),
+            counted(row.world_size, "GPU"),
             row.iteration_time,
             row.interval.low_80 if row.interval else None,
             row.interval.high_80 if row.interval else None,
@@ -68,10 +73,6 @@ def _charts(scaling: Scaling) -> list[Spans]:
         Spans("Scaling efficiency", efficiency, "From 0; the line is 100 %.", line=1.0),
         Spans("Time of an iteration", times, "From 0, with 80 % intervals where they are known."),
     ]
-
-
-def _gpus(count: int) -> str:
-    return f"{count} {plural('GPU', count)}"
 
 
 def _table(scaling: Scaling) -> Listing:

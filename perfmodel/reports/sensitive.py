@@ -48,7 +48,7 @@ def page_of_sensitivity(
     asked = scenario.model_dump(mode="json", exclude_unset=True)
     return Page(
         question=f"What does the time of an iteration hang on: {report['title']}?",
-        answer=[_decision(swings, time)],
+        answer=[*([f"The job {report['unfit']}."] if report["unfit"] else []), _decision(swings, time)],
         charts=[_tornado(swings[:DRAWN], time)] if swings else [],
         tables=[table for table in tables if table.rows],
         assumptions=[f"price: {report['price_words']}"] if report["price_words"] else [],

@@ -14,8 +14,9 @@ from perfmodel.resolve import Setting
 from perfmodel.sensitivity.case import Answer, Case, answer
 from perfmodel.sensitivity.inputs import Input, inputs_of
 from perfmodel.specs.conditions import Conditions
+from perfmodel.specs.laid_out import LaidOut
 from perfmodel.specs.layout import DEGREES
-from perfmodel.specs.scenario import AnyScenario
+from perfmodel.specs.scenario import AnyScenario, Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.fabric import crosses_network
 
@@ -290,7 +291,9 @@ def _with_count(case: Case, name: str, value: int, catalogue: Catalogue) -> Answ
             asked = {key: value for key, value in asked.items() if key not in PASSES}
             changed = {**_same_batch(case.setting), **changed}
         asked |= changed
-        setting, _ = settled(asked, catalogue, case.constants)
+        # of one replica alone the same model answers
+        kind = Scenario if case.setting.layout is None else LaidOut
+        setting, _ = settled(kind(**asked), catalogue, case.constants)
         return answer(case._replace(setting=setting))
     except InputError:
         return None

@@ -9,10 +9,12 @@ from typing_extensions import TypedDict
 
 from perfmodel.calibration import Calibration
 from perfmodel.link_caveats import cap_note
+from perfmodel.prediction.memory import unfit
 from perfmodel.prices import price_words
 from perfmodel.sensitivity.arms import choices
 from perfmodel.sensitivity.crossovers import crossovers
 from perfmodel.sensitivity.elasticity import Elasticity, Sensitivity, sums
+from perfmodel.sharing import network_notes
 from perfmodel.specs.store import Catalogue
 
 MOST = 1e3
@@ -28,6 +30,8 @@ class SensitivityReport(TypedDict):
     """Which model answers: data-parallel or transformer."""
     sample: str
     """What a sample is."""
+    unfit: str | None
+    """That the job does not fit into memory; null where it does."""
     iteration_time: float
     cost_per_1000_samples: float | None
     """[USD]; null where no price is known."""
@@ -68,6 +72,7 @@ def sensitivity_report(
         ),
         "model": model,
         "sample": setting.workload.sample,
+        "unfit": unfit(setting, case.constants),
         "iteration_time": result.answer.iteration_time,
         "cost_per_1000_samples": None if cost is None else 1000 * cost,
         "price": case.price._asdict() if case.price else None,
@@ -131,7 +136,8 @@ def _sides(of: Elasticity) -> dict[str, float | None]:
 
 
 def _notes(result: Sensitivity) -> list[str]:
-    setting, lines = result.case.setting, []
+    setting = result.case.setting
+    lines = network_notes(setting.workload, "data-parallel" if setting.layout is None else "transformer")
     if result.case.price is None:
         lines.append(
             f"no known price of {setting.node.id}: give --price, USD per hour of one node, for its cost"

@@ -4,8 +4,9 @@ from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
-from perfmodel.api.layouts import LayoutCell, LayoutRow, RuledOut
+from perfmodel.api.layouts import LayoutCell, LayoutRow
 from perfmodel.api.plan import Launch, Plan, RejectedPlan, UnpricedMachine
+from perfmodel.api.ruled_out import RuledOut
 from perfmodel.api.scale import ScalingRow
 from perfmodel.prediction import Prediction
 from perfmodel.specs.understood import Understood
@@ -110,8 +111,9 @@ class PlanAnswer(TypedDict):
     met: bool
     """Whether a plan of known price meets every limit."""
     chosen: Plan | None
-    """The cheapest that meets the deadline with a probability of 80 %, else the cheapest predicted to; where
-    only a budget is given, the fastest within it, likewise."""
+    """The cheapest that meets the deadline with a probability of 80 %; where none does, the most probable of
+    those that cost at most 10 % more than the cheapest predicted to.  Where only a budget is given, the
+    fastest within it, likewise."""
     cheapest: Plan | None
     """The cheapest that meets the deadline."""
     fastest: Plan | None
@@ -119,8 +121,8 @@ class PlanAnswer(TypedDict):
     surest: Plan | None
     """The cheapest that meets the deadline at the upper end of its 80 % interval too."""
     alternatives: list[dict[str, Any]]
-    """Other values of defaults that may decide, where no plan meets the limits: option, default, value, meets
-    (whether a plan then meets them all) and the plan."""
+    """Other values of defaults that may decide, where no plan likely meets the limits: option, default,
+    value, meets (whether a plan then meets them all) and the plan."""
     front: list[Plan]
     """Plans that no other beats in time and cost at once, the fastest first."""
     energy_front: list[Plan]

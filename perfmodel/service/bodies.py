@@ -24,8 +24,15 @@ CLIENT_LEAVES: ContextVar[Callable[[], Awaitable[None]] | None] = ContextVar("CL
 class Bodies:
     """Read the body of a request, and refuse one that is too long, too slow, packed, no JSON or too deep."""
 
-    def __init__(self, app: ASGIApp, settings: Settings, metrics: Metrics) -> None:
-        self.app, self.settings, self.metrics = app, settings, metrics
+    def __init__(
+        self,
+        app: ASGIApp,
+        settings: Settings,
+        metrics: Metrics,
+        routed: Callable[[Scope], bool] = lambda scope: True,
+    ) -> None:
+        """Take the application, and what says whether one of its routes answers a request."""
+        self.app, self.settings, self.metrics, self.routed = app, settings, metrics, routed
         self.buffered = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -36,9 +43,13 @@ class Bodies:
         body = _Body(self, receive)
         try:
             refusal = _refusal_of_head(scope["headers"], self.settings.body_bytes)
-            if refusal is not None and any(name == b"expect" for name, _ in scope["headers"]):
-                await refusal.answer(send)  # the client sends its body only where it is asked to
-                return
+            if any(name == b"expect" for name, _ in scope["headers"]):  # for a word before it sends its body
+                if refusal is not None:
+                    await refusal.answer(send)
+                    return
+                if not self.routed(scope):
+                    await self.app(scope, body.replay, _closing(send))
+                    return
             try:
                 if refusal is None:
                     await self._read(body)
@@ -175,6 +186,17 @@ def _refusal_of_head(headers: list[tuple[bytes, bytes]], most: int, has_body: bo
     if has_body and kind != b"application/json":
         return Refusal(415, "expected Content-Type: application/json", CLOSE)
     return None
+
+
+def _closing(send: Send) -> Send:
+    """Send an answer that was written before the body came: what comes next would be taken for it."""
+
+    async def send_and_close(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message.get("headers", ()), (b"connection", b"close")]}
+        await send(message)
+
+    return send_and_close
 
 
 def _too_long(most: int) -> Refusal:

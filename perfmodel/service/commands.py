@@ -39,6 +39,8 @@ LARGEST_CHEAP = 8192
 """Bytes of a body whose answer takes no longer than that of a line; more are specs, files or batches."""
 MOST_KEPT = 1024
 """Cheap answers that a process remembers: some 4 kB each, with a body of at most ``LARGEST_CHEAP``."""
+LONGEST_NUMBER = 100
+"""Letters of a number with a point or an exponent; 17 digits are read."""
 Cost = Literal["cheap", "costly"]
 """cheap: under 5 ms, answered where the request arrives; costly: in the pool."""
 SLOW_KEYS = frozenset({"specs", "files", "scenarios", "columns", "time_to_loss", "time_to_target"})
@@ -321,7 +323,9 @@ def table_of(body: bytes) -> dict[str, Any]:
     Refused : no JSON, or none that is an object
     """
     try:
-        table = json.loads(body or b"{}", parse_constant=_refuse_constant, object_pairs_hook=_once)
+        table = json.loads(
+            body or b"{}", parse_constant=_refuse_constant, parse_float=_number, object_pairs_hook=_once
+        )
     except (ValueError, RecursionError) as error:
         raise Refused(f"the body is not JSON: {error}", status=400) from None
     if not isinstance(table, dict):
@@ -339,6 +343,14 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
         raise ValueError(f"the key {twice!r:.99} stands twice in one object; expected once")
     return table
+
+
+def _number(text: str) -> float:
+    """Return a number with a point or an exponent, unless it has far more digits than are read."""
+    if len(text) > LONGEST_NUMBER:
+        words = f"{text[:20]}... is a number of {len(text):,} letters"
+        raise ValueError(f"{words}; expected at most {LONGEST_NUMBER}")
+    return float(text)
 
 
 def _refuse_constant(constant: str) -> float:

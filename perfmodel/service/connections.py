@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections import Counter
+from contextlib import suppress
 from typing import Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.flow_control import FlowControl
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from perfmodel.service.logs import event
 from perfmodel.service.metrics import Metrics
-from perfmodel.service.observe import CUT_OFF
+from perfmodel.service.observe import FLOW
+from perfmodel.service.problems import MEDIA_TYPE
 from perfmodel.service.refusal import AGAIN, CLOSE, Refusal
 from perfmodel.service.settings import Settings
 
@@ -23,11 +27,11 @@ SAID_EVERY = 1.0
 """Seconds whose closed connections are logged in one line."""
 WIRE = 8
 """Bytes on the wire for each byte of a body, at most: one in a chunk of its own takes six."""
-_FULL = (
-    b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n"
-    b"retry-after: %b\r\n\r\n" % AGAIN["retry-after"].encode()
-)
-_LONG_HEAD = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+LEAST_TAKEN = 100_000
+"""Bytes of an answer that its client takes in ``--body-seconds``, or is closed."""
+_LONG_HEAD = Refusal(431, f"the head is longer than {MOST_HEAD:,} bytes", CLOSE)
+_FULL = Refusal(503, "all connections are taken; try again", {**AGAIN, **CLOSE})
+_NO_HTTP = Refusal(400, "this is no request of HTTP/1.1", CLOSE)
 
 
 class Heads:
@@ -41,7 +45,7 @@ class Heads:
         if scope["type"] == "http":
             size = len(scope.get("raw_path") or scope["path"]) + len(scope["query_string"])
             if size + sum(len(name) + len(value) for name, value in scope["headers"]) > MOST_HEAD:
-                await Refusal(431, f"the head is longer than {MOST_HEAD:,} bytes", CLOSE).answer(send)
+                await _LONG_HEAD.answer(send)
                 return
         await self.app(scope, receive, send)
 
@@ -67,8 +71,20 @@ class Connections:
         self._unsaid.clear()
 
 
+class Flow(FlowControl):
+    """Whether writing waits for the client, and whether the connection ended before all was sent."""
+
+    cut_off = False
+
+
 class BoundedConnection(HttpToolsProtocol):
-    """One connection of uvicorn's, which bounds neither heads nor how long one takes to come."""
+    """One connection of uvicorn's, which bounds neither heads nor how long one takes to come.
+
+    Writing is paused while the transport holds a byte, so what is paused has not all been sent.  The clock of
+    ``_deadline`` is that of a slow reader while it is, and else that of the next head.
+    """
+
+    flow: Flow
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -80,22 +96,22 @@ class BoundedConnection(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take a connection; of one too many, close that which has waited longest, or refuse the new one."""
         super().connection_made(transport)
+        self.flow = Flow(transport)
+        transport.set_write_buffer_limits(high=0)
         if len(self.connections) > self.settings.connections + PROBES:
             if self.others.waiting:
                 next(iter(self.others.waiting))._cut("made room")
             else:
-                transport.write(_FULL)
+                transport.write(_written(_FULL))
                 self._close("no room")
                 return
-        self.others.waiting[self] = None
-        self._within(self.settings.head_seconds, "slow head")
+        self._await_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget a connection."""
         self._in_time()
         self.others.waiting.pop(self, None)
-        if self.cycle is not None and self.cycle.response_started and not self.cycle.response_complete:
-            self.cycle.scope["state"][CUT_OFF] = True
+        self.flow.cut_off = self.flow.write_paused or not self._is_answered
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -106,23 +122,35 @@ class BoundedConnection(HttpToolsProtocol):
         in_body = before is not None and before.more_body and not before.response_complete
         super().data_received(data)
         if self.transport.is_closing():
-            self._within(self.settings.head_seconds)
             return
         cycle = self.cycle
         if cycle is not before or (in_body and not cycle.more_body):  # a head, or a body, has ended
             self._received = 0
-            self._in_time()
+            if not self.flow.write_paused:
+                self._in_time()
             self.others.waiting.pop(self, None)
             return
         self._received += len(data)
-        answered = cycle is None or cycle.response_complete
+        answered = self._is_answered
         most = MOST_HEAD + (WIRE * self.settings.body_bytes if in_body else 0)
         if self._received > most:
             if answered:
-                self.transport.write(_LONG_HEAD)
+                self.transport.write(_written(_LONG_HEAD))
             self._close("long head" if answered else "long body")
         elif answered and self._deadline is None:
             self._within(self.settings.head_seconds, "slow head")
+
+    def on_message_begin(self) -> None:
+        """Begin a request, which learns from its scope how much of its answer has left."""
+        super().on_message_begin()
+        self.scope["state"][FLOW] = self.flow
+
+    def on_url(self, url: bytes) -> None:
+        """Take a part of an address; of one that is too long what is refused: its parser fails on 64 kB."""
+        super().on_url(url)
+        if len(self.url) > MOST_HEAD:
+            path = self.url if self.url.startswith(b"/") else b"/" + self.url
+            self.url = path[: MOST_HEAD + 2].replace(b"#", b"/")
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Keep a header; not one that follows the body, of which nobody has use or an end."""
@@ -133,40 +161,72 @@ class BoundedConnection(HttpToolsProtocol):
         """Count the next head from its first byte."""
         self._received = 0
         super().on_response_complete()
-        if self.transport.is_closing():
-            self._within(self.settings.head_seconds)
-        elif self.cycle.response_complete:
-            self.others.waiting[self] = None
+        self._await_head()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what cannot be parsed."""
+        self.transport.write(_written(_NO_HTTP))
+        self.transport.close()
 
     def pause_writing(self) -> None:
-        """Wait a while for a client that has stopped reading."""
+        """Wait for the client as long as it goes on reading."""
         super().pause_writing()
-        self._within(self.settings.body_seconds, "slow reader")
+        self._in_time()
+        self._look_later(self._unsent())
 
     def resume_writing(self) -> None:
-        """Go on with a client that reads again."""
+        """Go on when all that was written has left."""
         self._in_time()
         super().resume_writing()
+        self._await_head()
 
-    def timeout_keep_alive_handler(self) -> None:
-        """Close an idle connection, with what its client has not read."""
-        self.transport.abort()
+    @property
+    def _is_answered(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete
+
+    def _await_head(self) -> None:
+        """Start the clock of the next head, if all of the last answer has left."""
+        if self.transport.is_closing() or not self._is_answered:
+            return
+        self._unset_keepalive_if_required()
+        if self.flow.write_paused:
+            return
+        self.others.waiting[self] = None
+        if self.cycle is None or self._received:
+            self._within(self.settings.head_seconds, "slow head")
+        else:
+            self.timeout_keep_alive_task = self.loop.call_later(
+                self.timeout_keep_alive, self.timeout_keep_alive_handler
+            )
+
+    def _look_later(self, unsent: int) -> None:
+        self._deadline = self.loop.call_later(self.settings.body_seconds, self._look, unsent)
+
+    def _look(self, before: int) -> None:
+        """Cut off a client that has taken too little since the last look."""
+        unsent = self._unsent()
+        if before - unsent < LEAST_TAKEN:
+            self._cut("slow reader")
+        else:
+            self._look_later(unsent)
+
+    def _unsent(self) -> int:
+        """Bytes that the transport holds, or, where it says so, the system until the client has them."""
+        return self.transport.get_write_buffer_size() + _queued(self.transport.get_extra_info("socket"))
 
     def _close(self, reason: str) -> None:
-        """Close the connection when its client has read what was sent, but not later than that may take."""
+        """Close the connection when its client has read what was sent."""
         self.others.waiting.pop(self, None)
         self.others.closed(reason, self.client and self.client[0])
         self.transport.close()
-        self._within(self.settings.head_seconds)
 
-    def _cut(self, reason: str | None) -> None:
+    def _cut(self, reason: str) -> None:
         """Close the connection at once."""
         self.others.waiting.pop(self, None)
-        if reason:
-            self.others.closed(reason, self.client and self.client[0])
+        self.others.closed(reason, self.client and self.client[0])
         self.transport.abort()
 
-    def _within(self, seconds: float, reason: str | None = None) -> None:
+    def _within(self, seconds: float, reason: str) -> None:
         self._in_time()
         self._deadline = self.loop.call_later(seconds, self._cut, reason)
 
@@ -174,3 +234,21 @@ class BoundedConnection(HttpToolsProtocol):
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
+
+
+def _written(refusal: Refusal) -> bytes:
+    """Return a refusal as the answer of a connection that has no request to pass on."""
+    body = refusal.body()
+    head = {"content-type": MEDIA_TYPE, "content-length": len(body), **(refusal.headers or {})}
+    lines = "".join(f"{name}: {value}\r\n" for name, value in head.items())
+    return STATUS_LINE[refusal.status_code] + f"{lines}\r\n".encode() + body
+
+
+def _queued(taken: Any) -> int:
+    """Return the bytes of a socket that its peer has not acknowledged; 0 where the system does not say."""
+    with suppress(ImportError, AttributeError, OSError):
+        from fcntl import ioctl
+        from termios import TIOCOUTQ
+
+        return int.from_bytes(ioctl(taken.fileno(), TIOCOUTQ, bytes(4)), sys.byteorder)
+    return 0

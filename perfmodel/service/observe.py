@@ -17,8 +17,8 @@ OWN_PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
 _ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 ABANDONED = 499
 """The status, in log and counts, of a request whose client left, or was cut off, before it had its answer."""
-CUT_OFF = "perfmodel.cut_off"
-"""Key of the state of a scope, set when the connection is lost before all of the answer was sent."""
+FLOW = "perfmodel.flow"
+"""Key of the state of a scope: whether all that was written has left, or the connection was cut off."""
 PIECE = 65_536
 """Bytes of an answer that are sent at once, so that its client may take as long as it goes on reading."""
 
@@ -37,6 +37,7 @@ class Observed:
             return
         brought = next((value for name, value in scope["headers"] if name == b"x-request-id"), b"")
         name = brought if _ID.fullmatch(brought) else secrets.token_hex(8).encode()
+        flow = scope.get("state", {}).get(FLOW)
         status = ABANDONED
         start = perf_counter()
 
@@ -51,10 +52,12 @@ class Observed:
                 for start in range(0, last, PIECE):
                     await send({**message, "body": body[start : start + PIECE], "more_body": True})
                     await asyncio.sleep(0)  # others come first, and so does news that the client has left
-                    if CUT_OFF in scope.get("state", ()):
+                    if flow and flow.cut_off:
                         return
                 message = {**message, "body": body[last:]}
             await send(message)
+            if flow:
+                await flow.drain()  # what has not left may yet be cut off
 
         gauges = self.metrics.gauges
         gauges["perfmodel_requests_in_flight"] = gauges.get("perfmodel_requests_in_flight", 0) + 1
@@ -62,7 +65,7 @@ class Observed:
             await self.app(scope, receive, send_with_id)
         finally:
             gauges["perfmodel_requests_in_flight"] -= 1
-            status = ABANDONED if CUT_OFF in scope.get("state", ()) else status
+            status = ABANDONED if flow and flow.cut_off else status
             self._count(scope, name.decode(), status, perf_counter() - start)
 
     def _count(self, scope: Scope, name: str, status: int, seconds: float) -> None:

@@ -63,6 +63,8 @@ class LayoutsRequest(Request):
     accelerator : Accelerator, e.g. h100-sxm5-80gb.  [default: that of the node]
     inter_link : Link between machines.  [default: that of the machine]
     nics : [1] Network adapters of each machine.  [default: the machine's]
+    connections : [1] TCP connections between two nodes.  [default: NCCL's 16]
+    network_cap : Whether the network limit of a rented machine holds, over its own link or another.
     sequence_length : [tokens] Tokens of a sample.  [default: the network's]
     framework : NAME or NAME@YEAR: megatron-core, nemo, fsdp, torchtitan, deepspeed, maxtext, ...
     precision : Of matrix products.
@@ -78,6 +80,8 @@ class LayoutsRequest(Request):
     accelerator: str | None = None
     inter_link: str | None = None
     nics: Count | None = None
+    connections: Count | None = None
+    network_cap: bool = True
     sequence_length: Count | None = None
     framework: str = "megatron-core"
     precision: Literal["bf16", "fp16", "fp8"] = "bf16"
@@ -102,6 +106,7 @@ class CollectiveRequest(Request):
     nodes : [1] Nodes.  [default: as the machine holds the ranks, else 1; with inter_link up to 8 on each]
     nics : [1] Network adapters per node.  [default: those of the machine, else 1]
     connections : [1] TCP connections between two nodes.  [default: NCCL's 16]
+    network_cap : Whether the network limit of a rented machine holds, over its own link or another.
     rack_nodes : [1] Nodes under one switch.
     oversubscription : [1] Bandwidth into a rack over bandwidth out of it.
     placement : How the ring lies on the racks.
@@ -119,6 +124,7 @@ class CollectiveRequest(Request):
     nodes: Count | None = None
     nics: Count | None = None
     connections: Count | None = None
+    network_cap: bool = True
     rack_nodes: Count | None = None
     oversubscription: Annotated[float, Within(ge=1, le=1e6)] | None = None
     placement: Placement | None = None

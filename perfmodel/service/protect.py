@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
 
 from starlette.middleware.cors import CORSMiddleware
+from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from perfmodel.service.bearer import Bearer
@@ -38,7 +40,8 @@ class Protected:
         self._saving: asyncio.Task[None] | None = None
         if pool is not None:
             pool.metrics = self.metrics
-        layer: ASGIApp = Bodies(app, settings, self.metrics)
+        routes = getattr(app, "routes", ())
+        layer: ASGIApp = Bodies(app, settings, self.metrics, lambda scope: _routed(scope, routes))
         layer = Bearer(Counted(layer, self.metrics), settings.tokens())
         if settings.cors_origin:  # before tokens: a browser asks without one whether it may send one
             layer = CORSMiddleware(
@@ -49,7 +52,7 @@ class Protected:
                 expose_headers=("etag", "x-request-id", "retry-after"),
             )
         layer = OwnOrigin(Health(layer, self.unready, self.crowded), settings)
-        paths = frozenset(route.path for route in getattr(app, "routes", ()))
+        paths = frozenset(route.path for route in routes)
         self.app = Observed(Heads(layer), self.metrics, settings.access_log, paths)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -103,3 +106,8 @@ class Protected:
         while True:
             self.metrics.save()
             await asyncio.sleep(SAVED_EVERY)
+
+
+def _routed(scope: Scope, routes: Sequence[BaseRoute]) -> bool:
+    """Return whether a route answers a request; one without routes answers all."""
+    return not routes or any(route.matches(scope)[0] is Match.FULL for route in routes)

@@ -193,8 +193,8 @@ def _read_secret(path: Path) -> bytes:
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
         raise InputError("no regular file")
-    if os.name == "posix" and status.st_mode & stat.S_IRWXO:
-        raise InputError(f"anybody may read or change it; chmod o-rwx {path}")
+    if os.name == "posix" and status.st_mode & (stat.S_IRWXO | stat.S_IWGRP):
+        raise InputError(f"others may read or change it; chmod g-w,o-rwx {path}")
     if status.st_size > LARGEST_FILE:
         raise InputError(f"longer than {LARGEST_FILE:,} bytes")
     return path.read_bytes()

@@ -30,7 +30,8 @@ class Conditions(NamedTuple):
     epochs : [1] Passes over the data set, of the run whose cost to tell.
     samples : [count of samples] Of that run in all, instead of epochs, e.g. 5e6.
     tokens : [count of tokens] Of that run in all, instead of either, e.g. 15T.
-    price : [USD/h] Of one node, USD per hour.  [default: on demand, if known]
+    price : [USD/h] USD for an hour of one node with all its accelerators.
+        [default: on demand, if known]
     purchase_price : [USD] Of one node, instead of a rent, e.g. $300,000.
     server_price : [USD/h] Of one parameter server's machine, USD per hour.
         [default: the node's price for one of its kind, else on demand]

@@ -27,6 +27,14 @@ DEGREES = (
     "expert_parallel",
 )
 """Options by which the accelerators of a job share a transformer, and the chunks of its stages."""
+NEUTRAL: dict[str, tuple[Any, ...]] = {
+    **{name: (1,) for name in DEGREES if name != "virtual_stages"},
+    "sharding": (None, "none"),
+    "recompute": (None, "none"),
+    "lora": (None,),
+}
+"""Options that make another job of training copies of a network -> the values by which they do not."""
+NO_STAGES = "--virtual-stages changes nothing without --pipeline-parallel of 2 or more"
 
 
 class Layout(NamedTuple):
@@ -200,7 +208,7 @@ def caveats(layout: Layout, model: Architecture) -> list[str]:
             f"{words} {stages} stages idle most of the time: give --accumulation-steps or --global-batch-size"
         )
     if layout.virtual_stages > 1 and stages == 1:
-        remarks.append("--virtual-stages changes nothing without --pipeline-parallel of 2 or more")
+        remarks.append(NO_STAGES)
     if model.layers % stages:
         remarks.append(f"{model.layers} layers do not divide by {stages} stages: the fullest sets the pace")
     if layout.tensor_parallel > model.kv_heads:

@@ -129,8 +129,16 @@ def _expected(error: ErrorDetails) -> str:
         return str(error["ctx"]["error"])
     if error["type"] == "too_short" and (least := error["ctx"].get("min_length", 1)) > 1:
         return f"expected at least {least}"
+    if _is_whole_float(error):
+        return "expected a whole number, in digits alone"
     wanted = error["msg"].replace("Input should be", "expected").replace("String should", "expected text to")
     return _EXPECTED.get(error["type"], wanted.replace("a valid", "a"))
+
+
+def _is_whole_float(error: ErrorDetails) -> bool:
+    """Whether it is about a number such as 8.0, which is whole but not written so."""
+    given = error["input"]
+    return error["type"] in ("int_type", "int_from_float") and isinstance(given, float) and given.is_integer()
 
 
 def _place(error: ErrorDetails) -> list[str]:
@@ -164,7 +172,7 @@ def _words(
     wanted = _expected(error)
     if tables and what == "tuple_type":
         wanted += f" of tables: [[{last}]]"
-    return f"{key} = {_shown(given)}: {wanted}"
+    return f"{key} = {given if _is_whole_float(error) else _shown(given)}: {wanted}"
 
 
 def _shown(given: object) -> str:

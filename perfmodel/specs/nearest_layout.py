@@ -24,9 +24,8 @@ class Asked(NamedTuple):
     accumulation_steps: int | None
 
 
-def advice(asked: Asked, world_size: int, model: Architecture, sequence_length: int) -> str:
+def advice(asked: Asked, possible: Asked) -> str:
     """Return the options to change, as they are written on the command line."""
-    possible = nearest(asked, world_size, model, sequence_length)
     changed = {name: value for name, value in possible._asdict().items() if value != getattr(asked, name)}
     return " ".join(f"--{name.replace('_', '-')} {value}" for name, value in changed.items())
 

@@ -51,7 +51,8 @@ class Run(Described):
     max_global_batch : [samples] Largest global batch.  [default: the largest published]
     global_batch_size : [samples] Of every plan.
         [default: any; of transformers that are shared out, about 4 M tokens]
-    prices : Of one node, USD per hour, by the name of its type or offer.  [default: the catalogue's]
+    prices : USD for an hour of one node with all its accelerators, by the name of its type or offer.
+        [default: the catalogue's]
     purchase_prices : Of one node, USD, by its name, instead of a rent.
     conditions : Region, power and failures; its own prices and length of a run are not used.
     options : Of every candidate's scenario alike.

@@ -202,7 +202,7 @@ class Scenario(Described):
     perfmodel.errors.InputError: unknown option 'world'; nearest: world_size
     """
 
-    is_data_parallel_run: ClassVar[bool] = False
+    answered_by: ClassVar[Literal["data-parallel", "transformer"] | None] = None  # network and layout decide
     workload: Annotated[
         str, OptionInfo(label="Network", offers="workloads", axis="computation", basic=True)
     ] = "resnet50"

@@ -17,7 +17,7 @@ States = Literal["mixed", "full", "half"]
 """What is kept of a parameter between passes: a 16-bit copy beside fp32 states (Megatron, DeepSpeed); all in
 fp32, cast for each pass (FSDP); all in 16 bits."""
 Sharding = Literal["none", "zero1", "zero2", "zero3"]
-HOPPER, BLACKWELL = 9.0, 10.0
+TURING, AMPERE, HOPPER, BLACKWELL = 7.5, 8.0, 9.0, 10.0
 
 
 class Stack(NamedTuple):
@@ -28,7 +28,10 @@ class Stack(NamedTuple):
     fused: bool = False
     """Element-wise operations join their neighbours."""
     flash_from: float = math.inf
-    """Least CUDA compute capability on which attention keeps no score (FlashAttention, cuDNN, Splash)."""
+    """Least CUDA compute capability on which attention keeps no score (FlashAttention, cuDNN, Splash).
+
+    Accelerators without one count as Ampere: kernels of their own serve them in the same stacks.
+    """
     newest_flash_from: float = BLACKWELL
     """Least capability on which that kernel is made for its generation (FlashAttention 3, cuDNN 9)."""
     shardings: tuple[Sharding, ...] = ("none", "zero1")
@@ -105,7 +108,7 @@ _MEGATRON_2023 = _MEGATRON_2022._replace(
     interleaves=True,
     recomputes="none",
 )
-_MEGATRON_2024 = _MEGATRON_2023._replace(flash_from=0.0, gradient_bytes=2)
+_MEGATRON_2024 = _MEGATRON_2023._replace(flash_from=AMPERE, gradient_bytes=2)
 _MEGATRON_2025 = _MEGATRON_2024._replace(newest_flash_from=HOPPER, hides_experts=True, shardings=_ALL)
 _MEGATRON = {
     2019: Stack(
@@ -168,10 +171,10 @@ STACKS: dict[str, dict[int, Stack]] = {
     },
     "torchtitan": {2024: _TITAN_2024, 2025: _TITAN_2025, 2026: _TITAN_2025._replace(keeps_logits=False)},
     "kempnerforge": {2025: _KEMPNER_2025, 2026: _KEMPNER_2025._replace(newest_flash_from=HOPPER)},
-    "nanotron": {2024: Stack("eager", fused=True, flash_from=0.0, hides_data=True, gradient_bytes=4)},
-    "internevo": {2023: Stack("eager", fused=True, flash_from=0.0, hides_data=True)},
+    "nanotron": {2024: Stack("eager", fused=True, flash_from=AMPERE, hides_data=True, gradient_bytes=4)},
+    "internevo": {2023: Stack("eager", fused=True, flash_from=AMPERE, hides_data=True)},
     "colossal-ai": {2023: _EAGER._replace(flash_from=0.0)},
-    "flash-attn": {2022: Stack("eager", fused=True, flash_from=0.0, hides_data=True)},
+    "flash-attn": {2022: Stack("eager", fused=True, flash_from=TURING, hides_data=True)},
     "mingpt": {2020: Stack("eager", hides_data=True, gradient_bytes=4, casts_weights=True)},
     "pytorch-ddp": {
         2020: Stack("eager", hides_data=True),
@@ -191,10 +194,10 @@ STACKS: dict[str, dict[int, Stack]] = {
     "llm.c": {2024: Stack("eager", "compiled", flash_from=0.0, logit_bytes=2, dropout=False)},
     "oneflow": {2021: Stack("early", fused=True, hides_data=True)},
     "maxtext": {
-        2023: _XLA._replace(flash_from=0.0),
-        2025: _XLA._replace(flash_from=0.0, newest_flash_from=HOPPER, hides_data=True),
+        2023: _XLA._replace(flash_from=AMPERE),
+        2025: _XLA._replace(flash_from=AMPERE, newest_flash_from=HOPPER, hides_data=True),
     },
-    "paxml": {2022: _XLA, 2025: _XLA._replace(flash_from=0.0, newest_flash_from=HOPPER, hides_data=True)},
+    "paxml": {2022: _XLA, 2025: _XLA._replace(flash_from=AMPERE, newest_flash_from=HOPPER, hides_data=True)},
     "t5x": {2022: _XLA._replace(gradient_bytes=4)},
     "levanter": {2023: _XLA._replace(recomputes="full")},
 }
@@ -213,6 +216,11 @@ What replicas can share is what options offer: Megatron-LM's distributed optimiz
 (2025) does all without a pipeline; DeepSpeed refuses ZeRO 2 and 3 under a pipeline; torchtitan and
 KempnerForge shard all or nothing, under a pipeline too.  FSDP that keeps what it gathered (SHARD_GRAD_OP) is
 left out.
+
+Attention without scores needs Ampere in FlashAttention 2 (its README; FlashAttention 1: Turing) and in cuDNN:
+TransformerEngine, by which Megatron, NeMo and MaxText attend, turns both off below it
+(`get_attention_backend` in `transformer_engine/pytorch/attention/dot_product_attention/utils.py`).  PyTorch's
+own attention has a memory-efficient kernel for older GPUs, as xFormers has.
 
 Bytes of a logit are counted in the code of the loss: Megatron-LM's `vocab_parallel_cross_entropy` turns fp32
 logits into their softmax and that into its gradient in place (4 + 2); `F.cross_entropy` of fp32 logits

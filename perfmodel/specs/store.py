@@ -15,6 +15,7 @@ from perfmodel.errors import InputError, unknown_name
 from perfmodel.reading import LARGEST_OPTIONS, parse_toml, read_text, read_toml
 from perfmodel.resources import folder
 from perfmodel.specs.accelerator import Accelerator
+from perfmodel.specs.left_out import why_left_out
 from perfmodel.specs.link import Link
 from perfmodel.specs.names import Named, meaning, taken_as
 from perfmodel.specs.node import Node
@@ -147,7 +148,8 @@ class Catalogue:
         """
         kind = self.kind_of(name)
         if kind is None:
-            raise unknown_name("spec", name, (id for kind in KINDS for id in self.ids(kind)))
+            known = next(filter(None, (why_left_out(each, name) for each in KINDS)), None)
+            raise known or unknown_name("spec", name, (id for kind in KINDS for id in self.ids(kind)))
         return kind, self.spec(kind, name)
 
     def instances(self) -> tuple[Instance, ...]:
@@ -228,7 +230,7 @@ class Catalogue:
         one = kind.removesuffix("s")
         meant = meaning(one, id, self.named(kind))
         if meant is None:
-            raise unknown_name(one, id, self.ids(kind))
+            raise why_left_out(kind, id) or unknown_name(one, id, self.ids(kind))
         self._others[kind, id] = meant.others
         return self._get(kind, meant.id, model)
 

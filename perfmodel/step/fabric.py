@@ -17,10 +17,10 @@ from perfmodel.equations.link_rates import (
     staged_bandwidth,
 )
 from perfmodel.link_caveats import network_cap
-from perfmodel.resolve import NCCL_CONNECTIONS, Setting
+from perfmodel.resolve import Setting, usual_connections
 from perfmodel.specs.link import Link
 from perfmodel.specs.rings import filled_racks
-from perfmodel.step.ports import KERNEL_TCP, fraction, narrowest, port_limits, ring_bandwidth
+from perfmodel.step.ports import KERNEL_TCP, fraction, narrowest, port_limits, ring_bandwidth, tcp_ceiling
 from perfmodel.step.server_shards import imbalance
 from perfmodel.step.uplinks import exchange_slowdown, own_port, rack_factor, racks_of
 
@@ -159,7 +159,7 @@ def _adapter_limits(
     joined = setting.nodes_per_domain
     nics = setting.nics * joined
     slower = rack_factor(setting) if slowdown is None else slowdown
-    usual = 1 if served else NCCL_CONNECTIONS
+    usual = usual_connections(setting.strategy)
     limits: dict[str, Any] = {**port_limits(link, calibration, setting.connections, usual, slower)}
     share = calibration.server_fraction if served and link.passes_kernel else 1.0
     is_plain = share == slower == 1.0
@@ -190,7 +190,7 @@ def _adapter_limits(
 
 def machine_limit(setting: Setting) -> float | None:
     """Return what all adapters of a machine may send together [B/s]; None where nothing limits it."""
-    return network_cap(setting.node, setting.inter_link, setting.scenario.network_cap)
+    return network_cap(setting.node, setting.inter_link, setting.nics, setting.scenario.network_cap)
 
 
 def _share_of_cap(setting: Setting, calibration: Calibration, whole: float, slower: float) -> float:
@@ -200,8 +200,11 @@ def _share_of_cap(setting: Setting, calibration: Calibration, whole: float, slow
     """
     link = setting.inter_link
     below = max(1.0, setting.nics * link.bandwidth.value / whole)
-    share = fraction(link, calibration, slowdown=slower * below)
-    return share if link.id == setting.node.inter_link else max(share, calibration.link_fraction[KERNEL_TCP])
+    ceiling = tcp_ceiling(calibration, setting.connections, usual_connections(setting.strategy))
+    share = fraction(link, calibration, ceiling, slower * below)
+    if link.id == setting.node.inter_link or link.passes_kernel:
+        return share
+    return max(share, calibration.link_fraction[KERNEL_TCP])
 
 
 def crosses_network(setting: Setting) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from perfmodel import ops
 from perfmodel.calibration import Calibration
 from perfmodel.collectives.model import fitted
 from perfmodel.collectives.place import port_share
@@ -21,6 +22,8 @@ from perfmodel.specs.link import Link
 
 KERNEL_TCP = "ethernet-tcp"
 """The kind of a link that ``passes_kernel``, by which its share is learned."""
+RDMA = "roce"
+"""The kind of RDMA on the same ports."""
 
 
 def narrowest(limits: dict[str, float]) -> float:
@@ -37,8 +40,9 @@ def fraction(
 ) -> float:
     """Share of a link's rate that bulk transfers reach: its own where measured, else its kind's.
 
-    Transports between nodes that spare the kernel its work reach at least what its TCP does on a port of the
-    same rate, or behind the same uplinks: whoever has both may take the faster.
+    Transports between nodes that spare the kernel its work reach at least what its TCP does by the usual
+    connections on a port of the same rate, or behind the same uplinks: whoever has both may take the faster.
+    By more connections that TCP reaches no more than RDMA does.
 
     Parameters
     ----------
@@ -51,12 +55,16 @@ def fraction(
     known = calibration.link_fraction
     learned = port_share(link)
     own = known.get(link.kind, known["other"]) if learned is None else fitted().parameters[learned]
-    if link.scope != "inter" or link.passes_kernel:
+    most = calibration.tcp_ceiling
+    by_usual = ceiling is None or ceiling <= most
+    if link.scope != "inter" or (link.passes_kernel and by_usual):
         return own
-    most = calibration.tcp_ceiling if ceiling is None else ceiling
     rate = link.bandwidth.value
     sent: Any = rate if slowdown == 1 else node_bandwidth(rate, 1, 1.0, slowdown)
-    share: Any = kernel_spared_fraction(own, known[KERNEL_TCP], most, sent)
+    spared = known[RDMA] if link.passes_kernel else own
+    share: Any = kernel_spared_fraction(spared, known[KERNEL_TCP], most, sent)
+    if link.passes_kernel:
+        share = ops.minimum(own, share)
     return share  # type: ignore[no-any-return]
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from perfmodel.specs.layout import RECOMPUTE, SHARDING
+from perfmodel.specs.layout import NEUTRAL, RECOMPUTE, SHARDING
+from perfmodel.specs.scenario import Scenario
 from perfmodel.sweeps.axes import LAYOUT, PLAN, Axes
 
 if TYPE_CHECKING:
@@ -20,18 +22,12 @@ Codes: TypeAlias = "dict[str, NDArray[np.intp]]"
 
 ROWS = 2**14
 """Of a part."""
-_PLAIN: dict[str, tuple[Any, ...]] = {
-    "sharding": (None,),
-    "recompute": (None,),
-    "micro_batch_size": (None,),
-}
-"""Values that ask for no layout; of other options that is 1."""
 _WORDS: dict[str, tuple[str, ...]] = {"sharding": SHARDING, "recompute": RECOMPUTE}
 
 
 def _asks(name: str, value: Any) -> bool:
     """Whether a value of an option of ``LAYOUT`` asks for a layout."""
-    return value not in _PLAIN.get(name, (1,))
+    return name in NEUTRAL and value not in NEUTRAL[name]
 
 
 def plain_layouts(axes: Axes) -> list[tuple[Any, ...]]:
@@ -43,8 +39,10 @@ def plain_layouts(axes: Axes) -> list[tuple[Any, ...]]:
 def kinds_of_layouts(axes: Axes) -> dict[bool, tuple[Any, ...]]:
     """Return whether a layout is asked for, as it is in any row, each with values of ``LAYOUT`` that do so.
 
-    What the first row does comes first.
+    What the first row does comes first.  The layout that says least stands for all that are not asked for: an
+    option of others may be refused.
     """
+    usual = tuple(Scenario.model_fields[name].default for name in LAYOUT)
     first = tuple(axes[name][0] for name in LAYOUT)
     asked = [
         (*first[:place], value, *first[place + 1 :])
@@ -52,7 +50,8 @@ def kinds_of_layouts(axes: Axes) -> dict[bool, tuple[Any, ...]]:
         for value in axes[name]
         if _asks(name, value)
     ]
-    kinds = [(True, asked), (False, plain_layouts(axes))]
+    plain = sorted(plain_layouts(axes), key=lambda values: sum(map(operator.ne, values, usual)))
+    kinds = [(True, asked), (False, plain)]
     if not any(map(_asks, LAYOUT, first)):
         kinds.reverse()
     return {kind: layouts[0] for kind, layouts in kinds if layouts}

@@ -17,6 +17,7 @@ from perfmodel.prediction.shared import largest_micro_batch
 from perfmodel.prediction.start_up import epoch_starts, startup_time
 from perfmodel.resolve import Setting, accelerator_of, resolve
 from perfmodel.sharing import shared, stack_of
+from perfmodel.specs.laid_out import LaidOut
 from perfmodel.specs.layout import DEGREES, FULL, ZERO_3, Layout
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
@@ -29,13 +30,13 @@ from perfmodel.sweeps.axes import COMPUTATION, LAYOUT, PLACE, PLAN, WAY, Axes
 from perfmodel.sweeps.layout_rows import Codes, LayoutRows, kinds_of_layouts, numbers_of, picked
 from perfmodel.transformers.anchor import weight_between
 from perfmodel.transformers.evaluate import case_of_setting, fabric_of_setting, network_of, one_replica
-from perfmodel.transformers.figures import ends, spread_of
 from perfmodel.transformers.job import Job
 from perfmodel.transformers.job import rows as chosen
 from perfmodel.transformers.many import distinct, job_of_many, step_of_many
 from perfmodel.transformers.memory import memory_of
 from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.traffic import traffic_of
+from perfmodel.transformers.uncertainty import ends, novelty, spread_of
 from perfmodel.workloads import workload
 
 if TYPE_CHECKING:
@@ -252,7 +253,7 @@ def _any_setting(asked: dict[str, Any], catalogue: Catalogue) -> Setting:
     """Return a setting of the place, with a layout that is always possible: replicas, each of one sample."""
     plain: dict[str, Any] = dict.fromkeys(DEGREES, 1) | dict.fromkeys(PLAN)
     plain |= {"micro_batch_size": 1, "sharding": None, "recompute": None, "anchor": None}
-    return resolve(Scenario.model_construct(**{**asked, **plain}), catalogue)
+    return resolve(LaidOut.model_construct(**{**asked, **plain}), catalogue)
 
 
 def _block(
@@ -316,7 +317,10 @@ def answers(
     report: dict[str, Any] = {"iteration_time": time, **terms}
     report |= figures(block, time, baseline, traffic, layout.data_parallel)
     report |= cut_ends(
-        ends(time, spread_of(model, setting.accelerator.id, start and start.weight)),
+        ends(
+            time,
+            spread_of(novelty(model, setting.accelerator.id, setting.software), start and start.weight),
+        ),
         time,
         least_computation_time(block),
     )

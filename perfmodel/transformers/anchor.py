@@ -93,20 +93,3 @@ def _machine(setting: Setting) -> tuple[object, ...]:
     links = setting.intra_link.id, setting.inter_link.id, setting.host_link.id
     size = setting.world_size, setting.nodes, setting.accelerators_per_node, setting.nics
     return *_chip(setting), setting.node.id, *links, *size, setting.software
-
-
-def anchored_spread(kind: str, accelerator: str, weight: Any) -> Any:
-    """Return the standard deviation of ln(measured / predicted) of an anchored prediction.
-
-    From that of runs predicted from the nearest other one it grows, as the weight falls to nothing, to that
-    of runs predicted from specs; a measurement can only narrow that.
-
-    Parameters
-    ----------
-    kind : of the network, a key of the learned spreads
-    accelerator : of the job
-    weight : of the anchor
-    """
-    fit = fitted()
-    alone, near = fit.spread(kind, accelerator), min(fit.anchored_spreads[kind], fit.spreads[kind])
-    return alone + ops.minimum(weight / fit.anchor_weights[SAME], 1.0) * (near - alone)

@@ -41,7 +41,7 @@ def fabric_of_setting(setting: Setting) -> Fabric:
         if asked.rack_nodes is None
         else Racks(asked.rack_nodes, asked.oversubscription, asked.placement),
         setting.connections,
-        lone_bandwidth(setting.inter_link, setting.node, asked.network_cap),
+        lone_bandwidth(setting.inter_link, setting.node, setting.nics, asked.network_cap),
     )
 
 

@@ -1,16 +1,12 @@
-"""What a step of a transformer comes to: utilisation, idle stages, and where its time may lie."""
+"""What a step of a transformer comes to: utilisation and idle stages."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from perfmodel import ops
 from perfmodel.equations.transformer import hardware_flops_per_token, model_flops_utilization
 from perfmodel.specs.architecture import Architecture
 from perfmodel.specs.layout import FULL, SELECTIVE, Layout
-from perfmodel.step.profiled import NORMAL_80, NORMAL_95
-from perfmodel.transformers.anchor import SAME, anchored_spread
-from perfmodel.transformers.architecture import Dimensions
 from perfmodel.transformers.flops import COMPUTED, Count, score_flops, step_flops
 from perfmodel.transformers.job import Case
 from perfmodel.transformers.parameters import fitted
@@ -79,37 +75,3 @@ def computed_again(model: Architecture, layout: Layout, software: Software, leng
     if software.flash:
         return 0.0
     return float(score_flops(model, length) / step_flops(model, 1, length))
-
-
-def spread_of(model: Architecture | Dimensions, accelerator: str, anchor_weight: Any = None) -> Any:
-    """Return the standard deviation of ln(measured / predicted) on unseen sources.
-
-    Parameters
-    ----------
-    model, accelerator : what is trained, and on what
-    anchor_weight : of the measured run that the prediction starts from; None without one
-    """
-    kind = "experts" if model.experts else "dense, stated layout"
-    if anchor_weight is None:
-        return fitted().spread(kind, accelerator)
-    return anchored_spread(kind, accelerator, anchor_weight)
-
-
-def why_wider(model: Architecture, accelerator: str, anchor_weight: Any = None) -> list[str]:
-    """Return in words what makes that spread wider than usual.
-
-    Parameters
-    ----------
-    As of ``spread_of``.
-    """
-    reasons = ["few runs of mixtures of experts were measured"] if model.experts else []
-    is_measured = anchor_weight is not None and anchor_weight >= fitted().anchor_weights[SAME]
-    if accelerator not in fitted().accelerators and not is_measured:
-        reasons.append(f"no measured run of a transformer on {accelerator}")
-    return reasons
-
-
-def ends(time: Any, spread: Any) -> dict[str, Any]:
-    """Return where a time lies with 80 and 95 % confidence [s]."""
-    near, wide = ops.exp(NORMAL_80 * spread), ops.exp(NORMAL_95 * spread)
-    return {"low_80": time / near, "high_80": time * near, "low_95": time / wide, "high_95": time * wide}

@@ -172,8 +172,12 @@ def fabric_on(
     accelerator: str | None = None,
     inter_link: str | None = None,
     nics: int | None = None,
+    connections: int | None = None,
+    network_cap: bool = True,
 ) -> Fabric:
     """Return what joins the ranks of a job on a machine that is named, or on an accelerator's usual one.
+
+    The options are those of a scenario.
 
     Raises
     ------
@@ -208,12 +212,13 @@ def fabric_on(
     return Fabric(
         chip,
         inside,
-        capped(outer, machine, nics or machine.nics or 1),
+        capped(outer, machine, nics or machine.nics or 1, network_cap),
         float(min(per_node, world_size)),
         float(min(domain, world_size)),
         float(nics or machine.nics or 1),
         catalogue.link(machine.host_link or chip.host_link),
-        lone_bandwidth=lone_bandwidth(outer, machine),
+        connections=connections or NCCL_CONNECTIONS,
+        lone_bandwidth=lone_bandwidth(outer, machine, nics or machine.nics or 1, network_cap),
     )
 
 

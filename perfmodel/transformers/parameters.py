@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -115,11 +115,18 @@ def named(scores: Array) -> dict[str, float]:
     return dict(zip(PARAMETERS, (table[:, 0] * np.exp(scores * table[:, 1])).tolist(), strict=True))
 
 
-def neutral_scores() -> Array:
-    """Return the standard scores of the neutral means, 0 where a prior has none, shape (parameters,)."""
-    return np.array(
-        [np.log((prior.neutral or prior.mean) / prior.mean) / prior.spread for prior in PARAMETERS.values()]
-    )
+def neutral_scores(seen: Collection[str] = ()) -> Array:
+    """Return the standard scores of the neutral means, 0 where a prior has none, shape (parameters,).
+
+    Parameters
+    ----------
+    seen : sources that may shape a prior: one that was shaped on them is not made neutral
+    """
+
+    def mean(prior: Prior) -> float:
+        return prior.mean if prior.neutral is None or prior.shaped_on in seen else prior.neutral
+
+    return np.array([np.log(mean(prior) / prior.mean) / prior.spread for prior in PARAMETERS.values()])
 
 
 class Fitted(NamedTuple):
@@ -135,16 +142,12 @@ class Fitted(NamedTuple):
     accelerator_spread: float
     """Standard deviation among accelerators of their runs' mean ln(measured / predicted), each accelerator
     left out of the fit."""
+    software_spread: float
+    """The same among software."""
     accelerators: frozenset[str]
     """Those whose runs were learned from."""
-
-    def spread(self, kind: str, accelerator: str) -> float:
-        """Return the spread of a class on an accelerator, which is more where no run of it was learned from.
-
-        Both deviations are added, not their squares: software is tuned for the accelerators that somebody
-        measured, so what they differ by is the least that another does.
-        """
-        return self.spreads[kind] + (accelerator not in self.accelerators) * self.accelerator_spread
+    stacks: frozenset[str]
+    """Stacks whose runs were learned from."""
 
 
 @cache
@@ -158,5 +161,7 @@ def fitted() -> Fitted:
         table["anchored_spreads"],
         table["anchor_weights"],
         table["accelerator_spread"],
+        table["software_spread"],
         frozenset(table["accelerators"]),
+        frozenset(table["software"]),
     )

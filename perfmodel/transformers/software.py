@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, get_args
 
 from perfmodel.ops import where
 from perfmodel.specs.layout import ZERO_3, Layout
-from perfmodel.specs.stack import Launch, Pace, Stack, States
+from perfmodel.specs.stack import AMPERE, Launch, Pace, Stack, States
 from perfmodel.transformers.architecture import Dimensions
 from perfmodel.transformers.machine import Chip
 
@@ -103,7 +103,8 @@ def software_of(stack: Stack, chip: Chip, model: Dimensions, layout: Layout, opt
     xla = stack.pace == "xla"
     engine = xla and options.transformer_engine
     zero_3 = layout.sharding == ZERO_3
-    flash = chip.capability >= stack.flash_from and not model.is_encoder_decoder
+    generation = where(chip.capability == 0, AMPERE, chip.capability)
+    flash = generation >= stack.flash_from and not model.is_encoder_decoder
     travels = 2.0 if options.precision == "fp16" else float(stack.gradient_bytes)
     weight, gradient, states = STATE_BYTES[stack.states]
     logit = where(

@@ -20,6 +20,8 @@ OF_REAL_INPUT = (
     "sample_bytes",
     "decode_rate",
     "decoder",
+    "loader_workers",
+    "storage",
     "prefetch_depth",
     "pinned_memory",
     "non_blocking",

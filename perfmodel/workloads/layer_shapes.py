@@ -11,7 +11,8 @@ PRODUCTS = (*WEIGHTED, "matmul")
 """Kinds of layers whose arithmetic is a matrix product: of weights, or of two activations."""
 SHAPE = ("gemm_rows", "gemm_columns", "gemm_depth")
 TOLERANCE = 0.01
-"""Between the FLOP that are stated and those of the shape."""
+"""Between the FLOP that are stated and those of the shape: some count what is added as a bias."""
+ROUNDING = 1e-6
 
 
 def completed(layer: Layer, given: frozenset[str] | set[str]) -> tuple[Layer, str]:
@@ -61,7 +62,7 @@ def _shaped(layer: Layer, given: frozenset[str] | set[str]) -> tuple[Layer, str]
     assumed = ""
     taps = math.prod(layer.kernel_size)
     if layer.kind == "depthwise-conv" and layer.tensors and "gemm_count" not in given:
-        layer = layer._replace(gemm_count=max(layer.tensors) / taps)
+        layer = layer._replace(gemm_count=_exact("gemm_count", max(layer.tensors), taps))
     if layer.kind != "matmul" and layer.tensors:
         weights = max(layer.tensors) / layer.gemm_count
         if layer.kind == "depthwise-conv":
@@ -72,17 +73,54 @@ def _shaped(layer: Layer, given: frozenset[str] | set[str]) -> tuple[Layer, str]
             known["gemm_columns"] = math.sqrt(weights / taps)
             assumed = "as many outputs as inputs"
         if "gemm_depth" not in known:
-            known["gemm_depth"] = weights / known["gemm_columns"]
-        known.setdefault("gemm_columns", weights / known["gemm_depth"])
+            depth = weights / known["gemm_columns"]
+            known["gemm_depth"] = depth if assumed else _exact("gemm_depth", weights, known["gemm_columns"])
+        if "gemm_columns" not in known:
+            known["gemm_columns"] = _exact("gemm_columns", weights, known["gemm_depth"])
     left = [name for name in SHAPE if name not in known]
     if len(left) == 1 and layer.forward_flops > 0:
-        known[left[0]] = layer.forward_flops / (2 * layer.gemm_count * math.prod(known.values()))
+        each = 2 * layer.gemm_count * math.prod(known.values())
+        known[left[0]] = _near(left[0], layer.forward_flops, each)
     elif left:
         implied = "" if layer.kind == "matmul" else ", or the elements of its weights and bias as tensors"
         raise ValueError(
             f"without {', '.join(missing)}; a {layer.kind} is a matrix product: expected its shape{implied}"
         )
     return layer._replace(**known), assumed
+
+
+def _exact(name: str, weights: float, other: float) -> float:
+    """Return a whole side of a matrix of weights, by the other side.
+
+    Raises
+    ------
+    ValueError : it is not whole
+    """
+    side = weights / other
+    if abs(side - round(side)) > ROUNDING * side:
+        raise ValueError(
+            f"its {weights:g} weights over {other:g} make {name} {side:g}; expected a whole number: tensors "
+            "with weights and bias apart, e.g. 64000 64, or another shape"
+        )
+    return side
+
+
+def _near(name: str, flops: float, each: float) -> float:
+    """Return a side of a product by its FLOP, of which each adds so many: whole, as near as FLOP are stated.
+
+    Raises
+    ------
+    ValueError : FLOP further from those of any whole number
+    """
+    side = flops / each
+    whole = max(1, round(side))
+    if abs(side / whole - 1) > TOLERANCE:
+        fewer = max(1, math.floor(side))
+        raise ValueError(
+            f"forward_flops is {flops:g}, which makes {name} {side:.4g}; expected those of a whole number, "
+            f"e.g. {fewer * each:g} for {fewer} or {(fewer + 1) * each:g} for {fewer + 1}"
+        )
+    return side
 
 
 def _with_flops(layer: Layer, given: frozenset[str] | set[str]) -> Layer:

@@ -14,7 +14,8 @@ from perfmodel.planning.goal import OF_LAYOUT, Goal
 from perfmodel.planning.layouts import fastest_layout
 from perfmodel.prediction import Prediction, predict
 from perfmodel.resolve import resolve
-from perfmodel.sharing import stack_of
+from perfmodel.sharing import sharing_option, stack_of
+from perfmodel.specs.laid_out import laid_out
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.workload import Workload
@@ -38,7 +39,8 @@ class Job:
         InputError : as ``Scenario``; a strategy other than all-reduce
         """
         self.catalogue, self.constants = catalogue, constants_of(constants)
-        self.scenario = Scenario(**options)
+        asked = Scenario(**options)
+        self.scenario = laid_out(asked) if sharing_option(asked) else asked
         if self.scenario.strategy != "all-reduce":
             raise InputError(f"--strategy {self.scenario.strategy}: fleets train by all-reduce; leave it out")
         self._predicted: dict[Any, Prediction] = {}

@@ -1,0 +1,246 @@
+"""Leave-out tests: rows predicted by a fit that has seen no row of their category."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from statistics import fmean, median
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from perfmodel.accuracy.ledger import winkler
+from perfmodel.errors import InputError, unknown_name
+from perfmodel.reading import read_table
+from perfmodel.resources import folder
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+    Names = NDArray[np.str_]
+
+CATEGORIES = ("source", "publisher", "network", "accelerator", "software", "fabric")
+"""What a row may be left out with: all rows of its category at once."""
+FIRST_YEAR, LAST_YEAR = 2000, 2100
+LEAST_SOURCES = 3
+"""That a fit must have seen for the rows left out of it to be judged."""
+BEFORE = "0.2.0"
+"""The version beside which leave-out tests are shown: each source predicted by a fit to the others."""
+
+
+class Fold(NamedTuple):
+    """Rows that are judged, and those that the fit which judges them has seen; shape (rows,) each."""
+
+    judged: Flags
+    seen: Flags
+
+
+class Judged(NamedTuple):
+    """What a fold says of the rows that it judges, in their order."""
+
+    errors: Array
+    """ln(measured / predicted)."""
+    half_80: Array
+    """Half-width of the 80 % interval, in the logarithm of the time."""
+    half_95: Array
+
+
+class Evidence(NamedTuple):
+    """Measured rows of one kind, what each is left out with, and the fit that judges them."""
+
+    kind: str
+    ids: Sequence[str]
+    groups: Mapping[str, Names]
+    """By a word of ``CATEGORIES``: of each row the category; of one that has none an empty text.  A kind of
+    rows may lack some, but not ``source``."""
+    years: NDArray[np.int64]
+    sizes: Array
+    """Accelerators of each row."""
+    judge: Callable[[Fold], Judged]
+
+
+class JudgedRow(NamedTuple):
+    """A row that a leave-out test has judged."""
+
+    id: str
+    category: str
+    """What it was left out with; its source where all are judged by one fit."""
+    error: float
+    """ln(measured / predicted)."""
+    half_80: float
+    half_95: float
+
+    @property
+    def score(self) -> float:
+        """Interval score of the logarithm of the time (Winkler 1972): width, and what lies outside.
+
+        Half-width 0.25, missed by 0.5: 0.5 wide, and ten times the 0.25 beyond its end.
+
+        >>> round(JudgedRow("", "", 0.5, 0.25, 0.4).score, 6)
+        3.0
+        """
+        return winkler(self.error, self.half_80)
+
+
+class Summary(NamedTuple):
+    """What a leave-out test says of one kind of rows; None where it judges none."""
+
+    kind: str
+    by: str
+    """The version that predicts, ``now`` or an earlier one; of a learning curve how many runs are given."""
+    categories: int
+    """Left out, each in its turn; of years and sizes the sources whose rows are judged."""
+    rows: int
+    coverage_80: float | None
+    coverage_80_over_categories: float | None
+    coverage_95: float | None
+    coverage_95_over_categories: float | None
+    mean_error: float | None
+    """Mean of abs(predicted / measured - 1)."""
+    median_error: float | None
+    error_over_categories: float | None
+    half_width: float | None
+    """Median half-width of 80 % intervals, in the logarithm of the time."""
+    score: float | None
+    """Mean over categories of the interval score."""
+
+
+def check_test(name: str) -> None:
+    """Refuse a test that is not known.
+
+    Raises
+    ------
+    InputError : neither a category, nor ``year:Y``, nor ``size``
+    """
+    if name in (*CATEGORIES, "size"):
+        return
+    if not name.startswith("year:"):
+        raise unknown_name("leave-out test", name, (*CATEGORIES, "year:2024", "size"))
+    year = name.removeprefix("year:")
+    if not (re.fullmatch(r"[0-9]{4}", year) and FIRST_YEAR <= int(year) <= LAST_YEAR):
+        raise InputError(
+            f"leave out {name[:60]}: expected a year from {FIRST_YEAR} to {LAST_YEAR}, as year:2024"
+        )
+
+
+def folds(evidence: Evidence, test: str) -> dict[str, Fold]:
+    """Return what is left out in turn, by category; nothing where rows of this kind have no such category.
+
+    Of ``year:Y`` the rows published before Y are seen and the others judged.  Of ``size`` the smaller half is
+    seen, and rows of more than twice its largest count of accelerators are judged.
+    """
+    if test == "size":
+        half = evidence.sizes <= np.median(evidence.sizes)
+        whole = {test: Fold(evidence.sizes > 2 * evidence.sizes[half].max(), half)}
+    elif test.startswith("year:"):
+        before = evidence.years < int(test.removeprefix("year:"))
+        whole = {test: Fold(~before, before)}
+    else:
+        names = evidence.groups.get(test, np.array([], dtype=str))
+        whole = {name: Fold(names == name, names != name) for name in np.unique(names).tolist() if name}
+    sources = evidence.groups["source"]
+    return {
+        name: fold
+        for name, fold in whole.items()
+        if fold.judged.any() and len(np.unique(sources[fold.seen])) >= LEAST_SOURCES
+    }
+
+
+def leave_out(evidence: Evidence, test: str) -> list[JudgedRow]:
+    """Return the rows that a test judges, each by the fit that has not seen its category."""
+    categories = evidence.groups.get(test, evidence.groups["source"])
+    result = []
+    for fold in folds(evidence, test).values():
+        places = np.flatnonzero(fold.judged).tolist()
+        for place, *numbers in zip(places, *(each.tolist() for each in evidence.judge(fold)), strict=True):
+            result.append(JudgedRow(evidence.ids[place], str(categories[place]), *numbers))
+    return result
+
+
+def summarise(kind: str, by: str, rows: Sequence[JudgedRow]) -> Summary:
+    """Return what a test says of one kind of rows, by row and every category alike."""
+    if not rows:
+        return Summary(kind, by, 0, 0, *[None] * 9)
+    categories: dict[str, list[JudgedRow]] = defaultdict(list)
+    for row in rows:
+        categories[row.category].append(row)
+
+    def mean(value: Callable[[JudgedRow], float]) -> float:
+        return fmean(map(value, rows))
+
+    def over_categories(value: Callable[[JudgedRow], float]) -> float:
+        return fmean(fmean(map(value, each)) for each in categories.values())
+
+    def held_80(row: JudgedRow) -> bool:
+        return abs(row.error) <= row.half_80
+
+    def held_95(row: JudgedRow) -> bool:
+        return abs(row.error) <= row.half_95
+
+    def off(row: JudgedRow) -> float:
+        return abs(math.expm1(-row.error))
+
+    return Summary(
+        kind,
+        by,
+        len(categories),
+        len(rows),
+        mean(held_80),
+        over_categories(held_80),
+        mean(held_95),
+        over_categories(held_95),
+        mean(off),
+        median(map(off, rows)),
+        over_categories(off),
+        median(row.half_80 for row in rows),
+        over_categories(lambda row: row.score),
+    )
+
+
+def beside_before(kind: str, rows: Sequence[JudgedRow]) -> list[Summary]:
+    """Return what a test says of rows, and what version ``BEFORE`` said of those, where that is known."""
+    known = _before().get(kind, {})
+    before = [JudgedRow(row.id, row.category, **known[row.id]) for row in rows if row.id in known]
+    result = [summarise(kind, "now", rows)]
+    return [*result, summarise(kind, BEFORE, before)] if before else result
+
+
+@cache
+def _before() -> dict[str, dict[str, dict[str, float]]]:
+    """Error and half-widths by ``BEFORE``, by kind and id."""
+    result: dict[str, dict[str, dict[str, float]]] = defaultdict(dict)
+    with read_table(folder("validation") / f"out_of_sample_{BEFORE}.csv") as file:
+        for row in csv.DictReader(file):
+            kind, id = row.pop("kind"), row.pop("id")
+            result[kind][id] = {name: float(value) for name, value in row.items()}
+    return result
+
+
+@cache
+def publishers() -> Mapping[str, str]:
+    """Who published a source, by its key, where that is not one source alone."""
+    with read_table(folder("validation") / "publishers.csv") as file:
+        return {row["source"]: row["publisher"] for row in csv.DictReader(file)}
+
+
+_PREFIXES = re.compile(r"^(se|wide|wide-se)-")
+_FAMILY = re.compile(r"m?t5|mt-nlg|gpt oss|[a-z]+?(?=v?[0-9]|[^a-z]|$)")
+
+
+def network_family(name: str) -> str:
+    """Return the family of a network by its name: sizes, versions and tunings of one are left out together.
+
+    >>> [network_family(name) for name in ("Llama 3.1 8B", "LLAMA2-70B", "GPT3 175B", "mT5 3B", "DeepSeekV3")]
+    ['llama', 'llama', 'gpt', 'mt5', 'deepseek']
+    >>> [network_family(name) for name in ("resnet50-v1.5", "wide-resnet50-2", "se-resnext50-32x4d", "vgg16")]
+    ['resnet', 'resnet', 'resnext', 'vgg']
+    """
+    word = _PREFIXES.sub("", name.lower())
+    family = _FAMILY.match(word)
+    return family[0] if family else word

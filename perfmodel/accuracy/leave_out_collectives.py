@@ -1,0 +1,71 @@
+"""Measured collectives for leave-out tests: their categories, and the fit that judges them."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfmodel.accuracy.collective_fit import Judged as LeftOut
+from perfmodel.accuracy.collective_fit import data_of, fit, judged, learned_from, log_times, spreads
+from perfmodel.accuracy.collective_rows import Measurement, shipped_measurements
+from perfmodel.accuracy.leave_out import Evidence, Fold, Judged, publishers
+from perfmodel.prediction.collective_spread import spread_of, transport_of
+from perfmodel.step.profiled import NORMAL_80, NORMAL_95
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+KIND = "collectives"
+
+
+class CollectiveFolds:
+    """Fits to some of the measured collectives, and what they say of the others."""
+
+    def __init__(self, measured: Sequence[Measurement]) -> None:
+        """Take measurements that have a point."""
+        self.measured = measured
+        self._points = [each.point for each in measured if each.point is not None]
+        self._data = data_of(measured)
+        self._left_out = judged(self._data)
+
+    def judge(self, fold: Fold) -> Judged:
+        """Return how far the judged collectives are missed, and how wide their intervals are.
+
+        An interval is not cut here where a link allows no less.
+        """
+        seen, out = self._data.rows(fold.seen), self._data.rows(fold.judged)
+        known = spreads(seen, LeftOut(*(logs[fold.seen] for logs in self._left_out)))
+        transports = set(seen.transports.tolist())
+        points = [self._points[place] for place in np.flatnonzero(fold.judged).tolist()]
+        width = np.array([spread_of(point, transport_of(point) in transports, known) for point in points])
+        return Judged(out.logs - log_times(fit(seen), out), NORMAL_80 * width, NORMAL_95 * width)
+
+
+def evidence_of(fits: CollectiveFolds) -> Evidence:
+    """Return what is fitted to as evidence; collectives have no network."""
+    measured = fits.measured
+    points = [each.point for each in measured if each.point is not None]
+    chips = [point.accelerator for point in points]
+    groups = {
+        "source": [each.source for each in measured],
+        "publisher": [publishers().get(each.source, each.source) for each in measured],
+        "accelerator": [chip.architecture if chip is not None else "" for chip in chips],
+        "software": [(chip and chip.collective_library) or "" for chip in chips],
+        "fabric": [transport_of(point) for point in points],
+    }
+    return Evidence(
+        KIND,
+        [each.measurement_id for each in measured],
+        {name: np.array(of) for name, of in groups.items()},
+        np.array([point.year for point in points]),
+        np.array([float(point.group_size) for point in points]),
+        fits.judge,
+    )
+
+
+@cache
+def shipped_collectives() -> CollectiveFolds:
+    """Return fits to the shipped collectives that are learned from; made once."""
+    return CollectiveFolds(learned_from(shipped_measurements()))

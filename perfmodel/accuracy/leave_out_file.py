@@ -1,0 +1,84 @@
+"""``leave_out.csv``, beside the report: what leave-out tests last said, and the learning curve."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from perfmodel.accuracy.leave_out import Summary
+from perfmodel.reading import read_table
+from perfmodel.resources import folder
+from perfmodel.tables import Record
+from perfmodel.templating import render
+from perfmodel.writing import write_whole
+
+NAME = "leave_out.csv"
+LEARNING_CURVE = "learning-curve"
+COLUMNS = ("test", *Summary._fields)
+TEXTS = ("test", "kind", "by")
+TITLES = {
+    "source": "Each source left out",
+    "publisher": "All sources of a publisher left out",
+    "network": "Each family of networks left out",
+    "accelerator": "Each generation of accelerators left out",
+    "software": "Each family of software left out",
+    "fabric": "Each kind of link left out, between nodes or inside one",
+    "size": "Jobs of more than twice the accelerators of those fitted to",
+    LEARNING_CURVE: "0, 1, 3, 6 runs of the same source given, drawn at random three times; others judged",
+}
+
+
+def title(test: str) -> str:
+    """Return what a test leaves out, in words.
+
+    >>> title("year:2024")
+    'Rows from 2024 on, by a fit to those before'
+    """
+    return TITLES.get(test) or f"Rows from {test.removeprefix('year:')} on, by a fit to those before"
+
+
+def write_lines(path: Path, lines: Sequence[Record]) -> None:
+    """Write summaries of tests as CSV, in place of those of the same tests; all or nothing.
+
+    Raises
+    ------
+    InputError : the file cannot be read or written
+    """
+    tests = {line["test"] for line in lines}
+    kept = [line for line in _lines(path) if line["test"] not in tests] if path.exists() else []
+    text = io.StringIO()
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n", extrasaction="ignore")
+    writer.writeheader()
+    writer.writerows([*kept, *({name: _cell(line[name]) for name in COLUMNS} for line in lines)])
+    write_whole(path, text.getvalue())
+
+
+def _cell(value: object) -> object:
+    return f"{value:.4g}" if isinstance(value, float) else value
+
+
+def _lines(path: Path) -> list[dict[str, str]]:
+    with read_table(path) as file:
+        return list(csv.DictReader(file))
+
+
+def summaries(lines: Iterable[dict[str, str]]) -> dict[str, list[Summary]]:
+    """Return the summaries of a file by test, in its order."""
+    result: dict[str, list[Summary]] = {}
+    for line in lines:
+        numbers: dict[str, Any] = {
+            name: float(line[name]) if line[name] else None for name in Summary._fields if name not in TEXTS
+        }
+        counts = {name: int(numbers[name] or 0) for name in ("categories", "rows")}
+        result.setdefault(line["test"], []).append(
+            Summary(**numbers | counts, kind=line["kind"], by=line["by"])
+        )
+    return result
+
+
+def section() -> str:
+    """Return the report's section on leave-out tests, as Markdown."""
+    return render("leave_out.md.j2", tests=summaries(_lines(folder("validation") / NAME)), title=title)

@@ -1,0 +1,148 @@
+"""Measured runs of transformers for leave-out tests: their categories, and the fit that judges them."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfmodel.accuracy.leave_out import Evidence, Fold, Judged, network_family, publishers
+from perfmodel.accuracy.transformer_compare import novelty_of
+from perfmodel.accuracy.transformer_fit import (
+    Data,
+    covering,
+    data_of,
+    fit,
+    fit_near,
+    learned_from,
+    left_out,
+    log_times,
+    spread_between,
+    spreads,
+    tangent,
+)
+from perfmodel.accuracy.transformer_rows import TransformerRun, shipped_transformer_runs
+from perfmodel.accuracy.transformer_software import software_of_row
+from perfmodel.step.profiled import NORMAL_80, NORMAL_95
+from perfmodel.transformers.job import rows
+from perfmodel.transformers.parameters import Fitted, fitted, neutral_scores
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+
+KIND = "transformers"
+FAMILIES = {
+    "megatron-lm": "megatron",
+    "megatron-core": "megatron",
+    "nemo": "megatron",
+    "megatron-deepspeed": "deepspeed",
+    "fsdp": "pytorch fsdp",
+    "llm-foundry": "pytorch fsdp",
+    "torchtitan": "pytorch fsdp",
+    "kempnerforge": "pytorch fsdp",
+    "mingpt": "pytorch ddp",
+    "pytorch-ddp": "pytorch ddp",
+    "flash-attn": "pytorch ddp",
+    "maxtext": "jax",
+    "paxml": "jax",
+    "t5x": "jax",
+    "levanter": "jax",
+}
+"""Stack of ``specs/stack`` -> its family, by the libraries that do most of its work; others are their own."""
+
+
+class TransformerFolds:
+    """Fits to some of the measured runs, and what they say of the others."""
+
+    def __init__(self, runs: Sequence[TransformerRun]) -> None:
+        """Take runs that have a case; the fit to all is what others are linearised at."""
+        self.runs = runs
+        self.data: Data = data_of(runs)
+        self.accelerators = np.array([run.accelerator for run in runs])
+        self.stacks = np.array([software_of_row(run.framework).stack for run in runs])
+        scores = fit(self.data)
+        self._near = tangent(scores, self.data.jobs)
+        self.by_source = left_out(self.data, scores)
+        """Logarithm of the time by a fit to the other sources [s]: what widths are learned from."""
+        self._by_accelerator = left_out(self.data, scores, groups=self.accelerators)
+        self._by_software = left_out(self.data, scores, groups=self.stacks)
+
+    def logs(self, fold: Fold) -> Array:
+        """Return the logarithm of the time of the judged runs, by a fit to those that are seen [s].
+
+        Priors that were shaped on a source none of whose runs is seen have their neutral means.
+        """
+        data = self.data.rows(fold.seen)
+        drawn_to = neutral_scores(seen=np.unique(data.sources).tolist())
+        scores = fit_near(self._near.rows(fold.seen), data, drawn_to)
+        return log_times(scores, rows(self.data.jobs, fold.judged))
+
+    def widths(self, seen: Flags) -> Fitted:
+        """Return what the shipped fit says of widths, learned in the same way from some of the runs alone."""
+        data, logs = self.data.rows(seen), self.by_source[seen]
+        every = covering(np.abs(logs - data.logs), data.sources)
+        accelerators, stacks = self.accelerators[seen], self.stacks[seen]
+        return fitted()._replace(
+            spreads=dict.fromkeys(np.unique(self.data.kinds).tolist(), every) | spreads(data, logs),
+            accelerator_spread=spread_between(data, self._by_accelerator[seen], accelerators),
+            software_spread=spread_between(data, self._by_software[seen], stacks),
+            accelerators=frozenset(accelerators.tolist()),
+            stacks=frozenset(stacks.tolist()),
+        )
+
+    def judge(self, fold: Fold) -> Judged:
+        """Return how far the judged runs are missed, and how wide their intervals are."""
+        known = self.widths(fold.seen)
+        runs = [run for run, judged in zip(self.runs, fold.judged.tolist(), strict=True) if judged]
+        width = np.array([spread_of(run, known) for run in runs])
+        errors = self.data.logs[fold.judged] - self.logs(fold)
+        return Judged(errors, NORMAL_80 * width, NORMAL_95 * width)
+
+
+def spread_of(run: TransformerRun, known: Fitted) -> float:
+    """Return the standard deviation of ln(measured / predicted) of a run, from specs."""
+    return novelty_of(run, known).spread_by(known.spreads, run.kind, known)
+
+
+def fabric_of(run: TransformerRun) -> str:
+    """Return the kind of link between the nodes of a run, or inside its one node; of one rank nothing."""
+    assert run.case is not None
+    layout, fabric = run.case.layout, run.case.fabric
+    if layout.world_size == 1:
+        return ""
+    return fabric.inter_link.kind if run.case.nodes > 1 else f"inside {fabric.link.kind}"
+
+
+def evidence_of(fits: TransformerFolds) -> Evidence:
+    """Return what is fitted to as evidence."""
+    runs = fits.runs
+    cases = [run.case for run in runs if run.case is not None]
+    stacks = [software_of_row(run.framework).stack for run in runs]
+    groups = {
+        "source": [run.source for run in runs],
+        "publisher": [publishers().get(run.source, run.source) for run in runs],
+        "network": [network_family(run.workload) for run in runs],
+        "accelerator": [case.fabric.accelerator.architecture for case in cases],
+        "software": [FAMILIES.get(stack, stack) for stack in stacks],
+        "fabric": [fabric_of(run) for run in runs],
+    }
+    return Evidence(
+        KIND,
+        [run.run_id for run in runs],
+        {name: np.array(of) for name, of in groups.items()},
+        np.array([run.year for run in runs]),
+        np.array([float(case.layout.world_size) for case in cases]),
+        fits.judge,
+    )
+
+
+@cache
+def shipped_transformers() -> TransformerFolds:
+    """Return fits to the shipped runs that are learned from; made once."""
+    return TransformerFolds(learned_from(shipped_transformer_runs()))

@@ -1,0 +1,353 @@
+"""The ledger: errors of shipped versions on rows that nothing had learned from, and what they teach.
+
+``validation/ledger.csv`` only grows.  Each row that comes new is predicted by the version at hand before
+anything learns from it, and its error and the half-width that was stated are kept for ever.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from statistics import fmean, median
+from typing import NamedTuple, Protocol, TypeVar
+
+from perfmodel.errors import InputError
+from perfmodel.evidence import (
+    ANCHORED,
+    COLLECTIVES,
+    DATA_PARALLEL,
+    EXPERTS,
+    KNOWN,
+    NEW,
+    ONE,
+    RESULT,
+    SEVERAL,
+    SMALL,
+    TOGETHER,
+    TRANSFORMERS,
+)
+from perfmodel.reading import read_table
+from perfmodel.resources import folder
+from perfmodel.templating import render
+from perfmodel.writing import write_whole
+
+NAME = "ledger.csv"
+COVERED = 0.8
+"""What intervals are to cover."""
+SHRINKAGE = 3.0
+"""Sources that the scale of all classes counts for, beside those of one class (a choice)."""
+MISREAD, NO_TIME, NOT_NEW = "misread", "no measured time", "source not new"
+"""Classes of entries that teach nothing here: the row was read as another job; its time was worked out from a
+batch that nobody stated; or its source has other rows, which the fit learned from."""
+APART = (MISREAD, NO_TIME, NOT_NEW)
+CLASSES: dict[str, tuple[str, Callable[[str], str]]] = {
+    "transformers, from specs": (TRANSFORMERS, lambda name: name),
+    "collectives, several nodes, from 1 MiB": (COLLECTIVES, lambda name: SEVERAL),
+    "collectives, one node, from 1 MiB": (COLLECTIVES, lambda name: ONE),
+    "collectives, below 1 MiB": (COLLECTIVES, lambda name: SMALL),
+    "data parallel, from specs, one accelerator": (DATA_PARALLEL, lambda name: name),
+    "data parallel, from specs, several accelerators": (DATA_PARALLEL, lambda name: TOGETHER),
+    "data parallel, anchored on one accelerator": (DATA_PARALLEL, lambda name: ANCHORED),
+}
+"""Kind of an entry -> kind of its scale, and class by the entry's own.
+
+What is new of a collective's path is in the shape of its interval already, three times as wide."""
+COLUMNS = (
+    "kind",
+    "source",
+    "id",
+    "class",
+    "log_measured_over_predicted",
+    "log_half_width_80",
+    "version",
+    "scale",
+)
+WORDS = {"novel": NEW}
+"""Classes by what the ledger calls them, where that is another word."""
+
+
+class Entry(NamedTuple):
+    """One row of the ledger."""
+
+    version: str
+    """Of perfmodel, which predicted it."""
+    kind: str
+    source: str
+    id: str
+    """Of the measured row; empty where the source has no name."""
+    job: str
+    """Class: ``known``, ``new``, ``experts``, or why it is no error of the model."""
+    error: float
+    """ln(measured / predicted)."""
+    half_width: float
+    """Of the stated 80 % interval, in log time."""
+    scale: float = 1.0
+    """Factor of the ledger in that: version 0.2.0 had none."""
+
+    def cells(self) -> tuple[str, ...]:
+        """Return its line in the file."""
+        words = {ours: theirs for theirs, ours in WORDS.items()}
+        name = words.get(self.job, self.job)
+        numbers = str(self.error), str(self.half_width)
+        return self.kind, self.source, self.id, name, *numbers, self.version, f"{self.scale:g}"
+
+    @property
+    def scaled_as(self) -> tuple[str, str] | None:
+        """Kind and class of its scale; None of what has none."""
+        if self.kind not in CLASSES or self.job in APART:
+            return None
+        kind, class_of = CLASSES[self.kind]
+        return kind, class_of(self.job)
+
+    @property
+    def ratio(self) -> float:
+        """Error over the half-width that was stated, its scale apart."""
+        return abs(self.error) * self.scale / self.half_width
+
+
+def read_ledger(path: Path) -> tuple[Entry, ...]:
+    """Return every entry of a ledger, oldest first; none where there is no file yet.
+
+    Raises
+    ------
+    InputError : the file cannot be read, or is no ledger
+    """
+    if not path.exists():
+        return ()
+    with read_table(path) as file:
+        reader = csv.DictReader(file)
+        if tuple(reader.fieldnames or ()) != COLUMNS:
+            raise InputError(f"{path}: expected a ledger, whose columns are {', '.join(COLUMNS)}")
+        return tuple(
+            Entry(
+                row["version"],
+                row["kind"],
+                row["source"],
+                row["id"],
+                WORDS.get(row["class"], row["class"]),
+                float(row["log_measured_over_predicted"]),
+                float(row["log_half_width_80"]),
+                float(row["scale"]),
+            )
+            for row in reader
+        )
+
+
+@cache
+def ledger() -> tuple[Entry, ...]:
+    """Return every entry of the ledger that comes along."""
+    return read_ledger(folder("validation") / NAME)
+
+
+class _Measured(Protocol):
+    @property
+    def source(self) -> str: ...
+
+
+AnyEntry = TypeVar("AnyEntry", bound=_Measured)
+
+
+def by_source(entries: Iterable[AnyEntry], value: Callable[[AnyEntry], float]) -> dict[str, list[float]]:
+    """Return values of entries, or of judged ones, by their source."""
+    result: defaultdict[str, list[float]] = defaultdict(list)
+    for each in entries:
+        result[each.source].append(value(each))
+    return result
+
+
+def quantile(values: dict[str, list[float]], share: float = COVERED) -> float:
+    """Return what a share of values does not exceed, every source alike.
+
+    >>> quantile({"a": [1.0, 2.0], "b": [3.0]}), quantile({"a": [1.0, 2.0, 3.0, 4.0], "b": [0.1]}, 0.75)
+    (3.0, 2.0)
+    """
+    weighted = sorted((one, 1 / len(several)) for several in values.values() for one in several)
+    seen = 0.0
+    for one, weight in weighted:
+        seen += weight / len(values)
+        if seen >= share - 1e-9:
+            return one
+    return weighted[-1][0]
+
+
+def shrunk(values: dict[str, list[float]], towards: float) -> float:
+    """Return the quantile of a class, drawn to another value as if ``SHRINKAGE`` sources had that."""
+    if not values:
+        return towards
+    n = len(values)
+    return math.exp((n * math.log(quantile(values)) + SHRINKAGE * math.log(towards)) / (n + SHRINKAGE))
+
+
+def scales(entries: Sequence[Entry]) -> dict[str, dict[str, tuple[float, int]]]:
+    """Return the factor of each class and its sources, by kind.
+
+    A class is drawn to its kind, a kind to all kinds.  What is new is never narrower than what is known.
+    """
+    used = [each for each in entries if each.scaled_as is not None]
+    pooled = quantile(by_source(used, lambda each: each.ratio))
+    result: dict[str, dict[str, tuple[float, int]]] = {}
+    for kind, job in _classes():
+        of_kind = [each for each in used if each.scaled_as and each.scaled_as[0] == kind]
+        towards = shrunk(by_source(of_kind, lambda each: each.ratio), pooled)
+        own = by_source([each for each in of_kind if each.scaled_as == (kind, job)], lambda each: each.ratio)
+        result.setdefault(kind, {})[job] = shrunk(own, towards), len(own)
+    for of in result.values():
+        if NEW in of:
+            of[NEW] = max(of[NEW][0], of[KNOWN][0]), of[NEW][1]
+    return result
+
+
+def _classes() -> list[tuple[str, str]]:
+    jobs = {
+        TRANSFORMERS: (KNOWN, NEW, EXPERTS),
+        COLLECTIVES: (SEVERAL, ONE, SMALL),
+        DATA_PARALLEL: (KNOWN, NEW, TOGETHER, ANCHORED),
+    }
+    return [(kind, job) for kind, several in jobs.items() for job in several]
+
+
+class Judged(NamedTuple):
+    """An entry, and the half-width that the other sources' entries give it."""
+
+    entry: Entry
+    half_width: float
+    constant: float
+    """Half-width of its kind, the same for all, from the other sources; not a number where there is none."""
+
+    @property
+    def source(self) -> str:
+        """Who measured it."""
+        return self.entry.source
+
+
+def left_out(entries: Sequence[Entry]) -> list[Judged]:
+    """Judge each entry by the scales of all sources but its own."""
+    used = [each for each in entries if each.scaled_as is not None]
+    result = []
+    for source in dict.fromkeys(each.source for each in used):
+        others = [each for each in used if each.source != source]
+        by_others = scales(others)
+        own = [each for each in used if each.source == source]
+        constant = {kind: _constant(others, kind) for kind in dict.fromkeys(each.kind for each in own)}
+        for each in own:
+            assert each.scaled_as is not None
+            kind, job = each.scaled_as
+            factor = by_others[kind][job][0]
+            result.append(Judged(each, factor * each.half_width / each.scale, constant[each.kind]))
+    return result
+
+
+def _constant(entries: Iterable[Entry], kind: str) -> float:
+    errors = by_source((each for each in entries if each.kind == kind), lambda each: abs(each.error))
+    return quantile(errors) if errors else math.nan
+
+
+def winkler(error: float, half_width: float, share: float = COVERED) -> float:
+    """Return the interval score of a log time: its width, and what lies outside, 2 / (1 - share) times.
+
+    >>> winkler(0.1, 0.2), round(winkler(0.3, 0.2), 6)
+    (0.4, 1.4)
+    """
+    return 2 * half_width + 2 / (1 - share) * max(0.0, abs(error) - half_width)
+
+
+class Line(NamedTuple):
+    """One line of the ledger's table: means over sources, but for what is by row."""
+
+    name: str
+    sources: int
+    rows: int
+    error: float
+    """Mean relative error."""
+    stated: float
+    """Share inside the intervals that were stated."""
+    covered: float
+    """Share inside those of today, the source left out."""
+    covered_rows: float
+    """The same by row."""
+    half_width: float
+    """Median, of today's."""
+    scores: tuple[float, float, float]
+    """Winkler scores: stated, today's, and of one constant width, which a single source has none of."""
+
+    @property
+    def score_words(self) -> str:
+        """The scores, as a cell."""
+        return ", ".join("-" if math.isnan(score) else f"{score:.2f}" for score in self.scores)
+
+
+def lines() -> list[Line]:
+    """Return the table: each kind of entries, and each class of it."""
+    judged = left_out(ledger())
+    result = []
+    for kind in dict.fromkeys(each.entry.kind for each in judged):
+        of_kind = [each for each in judged if each.entry.kind == kind]
+        jobs = dict.fromkeys(each.entry.job for each in of_kind)
+        result.append(_line(kind, of_kind))
+        if len(jobs) > 1:
+            result += [_line(f"- {job}", [each for each in of_kind if each.entry.job == job]) for job in jobs]
+    return result
+
+
+def _line(name: str, judged: list[Judged]) -> Line:
+    def over_sources(value: Callable[[Judged], float]) -> float:
+        return fmean(map(fmean, by_source(judged, value).values()))
+
+    def inside(each: Judged) -> float:
+        return float(abs(each.entry.error) <= each.half_width)
+
+    return Line(
+        name,
+        len({each.source for each in judged}),
+        len(judged),
+        over_sources(lambda each: abs(math.expm1(-each.entry.error))),
+        over_sources(lambda each: float(abs(each.entry.error) <= each.entry.half_width)),
+        over_sources(inside),
+        fmean(map(inside, judged)),
+        median(each.half_width for each in judged),
+        (
+            over_sources(lambda each: winkler(each.entry.error, each.entry.half_width)),
+            over_sources(lambda each: winkler(each.entry.error, each.half_width)),
+            over_sources(lambda each: winkler(each.entry.error, each.constant)),
+        ),
+    )
+
+
+def section() -> str:
+    """Return the report's section on the ledger, as Markdown."""
+    entries = ledger()
+    return render(
+        "ledger.md.j2",
+        entries=len(entries),
+        sources=len({each.source for each in entries}),
+        apart=sum(each.job in APART for each in entries),
+        lines=lines(),
+        scales=scales(entries),
+    )
+
+
+def refit() -> None:
+    """Work the scales out and write them, whole or not at all."""
+    text = (folder("validation") / NAME).read_bytes()
+    table = {
+        "made_by": "python -m perfmodel.accuracy.ledger",
+        "sha256": hashlib.sha256(text).hexdigest(),
+        "scales": {
+            kind: {
+                job: {"factor": float(f"{factor:.4g}"), "sources": sources}
+                for job, (factor, sources) in of.items()
+            }
+            for kind, of in scales(ledger()).items()
+        },
+    }
+    write_whole(RESULT, json.dumps(table, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    refit()

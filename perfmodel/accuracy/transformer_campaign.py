@@ -1,0 +1,375 @@
+"""Transformers under any parallelism, as campaigns: the time of a step, and the memory that a rank takes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from perfmodel.accuracy.campaign import Campaign, Command, Outcome, Reading, answered, cells_of
+from perfmodel.accuracy.measured_table import Line
+from perfmodel.accuracy.scenarios import Refused
+from perfmodel.accuracy.transformer_cells import Cells
+from perfmodel.accuracy.transformer_compare import compare_transformers
+from perfmodel.accuracy.transformer_networks import origin_of
+from perfmodel.accuracy.transformer_rows import COLUMNS, TransformerRun, case_of_row, transformer_run_of
+from perfmodel.accuracy.transformer_rules import is_fine_tuning, packed_share
+from perfmodel.accuracy.transformer_software import software_named
+from perfmodel.errors import InputError
+from perfmodel.planning.launch import command_line
+from perfmodel.prediction import predict
+from perfmodel.prediction.result import Prediction
+from perfmodel.specs.layout import RECOMPUTE, SHARDING
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
+from perfmodel.transformers.architecture import dimensions_of
+from perfmodel.transformers.job import Case, bare_job, job_of
+from perfmodel.transformers.memory import CONTEXT_BYTES, memory_of
+from perfmodel.transformers.parameters import fitted
+from perfmodel.transformers.software import LAUNCHES, PACES
+from perfmodel.transformers.step import step_of
+from perfmodel.workloads import understood
+from perfmodel.workloads import workload as workload_named
+
+
+class _Fact(NamedTuple):
+    what: str
+    columns: tuple[str, ...]
+    value: Callable[[Case], Any]
+    """None where the case has no such thing."""
+    rule: str = ""
+    """By which it is filled where the row is silent; ``transformer_rules`` has them in full."""
+
+
+def _network(case: Case) -> str:
+    model = case.model
+    experts = f", {model.experts:g} experts of which {model.top_k:g} work" if model.experts else ""
+    heads = f"{model.heads:g} heads, {model.kv_heads:g} of keys"
+    layers = f"{model.layers:g} layers of width {model.hidden:g}"
+    return f"{layers}, {heads}, feed-forward {model.feed_forward:g}{experts}"
+
+
+def _kernels(case: Case) -> str:
+    software = case.stack
+    words = [f"pace {PACES[software.pace]}", f"launches {LAUNCHES[software.launch]}"]
+    words += ["fused"] if software.fused else []
+    attention = "attention keeps no scores" if software.flash else "attention keeps its scores"
+    precision = ["products of 8 bits"] if software.in_8_bits else []
+    adapters = [f"adapters of rank {software.adapter_rank:g}"] if software.adapts else []
+    return ", ".join((*words, attention, *precision, *adapters))
+
+
+FACTS = (
+    _Fact("accelerator", ("accelerator",), lambda case: case.fabric.accelerator.id),
+    _Fact(
+        "network",
+        ("workload", "layers", "hidden_size", "n_params", "n_active_params"),
+        _network,
+    ),
+    _Fact("tokens of a sample", ("seq_len",), lambda case: case.sequence_length, "the network's usual"),
+    _Fact("kernels", ("precision", "options"), _kernels),
+    _Fact("accelerators", ("world_size",), lambda case: f"{case.layout.world_size:g}"),
+    _Fact(
+        "tensor parallelism",
+        ("tensor_parallel",),
+        lambda case: case.layout.tensor_parallel,
+        "1 of sharded and TPU runs, else the least by which states take under 60 % of the memory",
+    ),
+    _Fact("pipeline stages", ("pipeline_parallel",), lambda case: case.layout.pipeline_parallel, "likewise"),
+    _Fact(
+        "chunks of a stage",
+        ("virtual_stages",),
+        lambda case: case.layout.virtual_stages if case.layout.pipeline_parallel > 1 else None,
+        "2 where the stack's recipes interleave 4 stages or more, else 1",
+    ),
+    _Fact("context parallelism", ("context_parallel",), lambda case: case.layout.context_parallel, "none"),
+    _Fact(
+        "expert parallelism",
+        ("expert_parallel",),
+        lambda case: case.layout.expert_parallel if case.model.experts else None,
+        "none",
+    ),
+    _Fact(
+        "replicas",
+        ("data_parallel",),
+        lambda case: f"{case.layout.data_parallel:g}",
+        "what other degrees leave",
+    ),
+    _Fact(
+        "sharding",
+        ("sharding",),
+        lambda case: SHARDING[int(case.layout.sharding)],
+        "the stack's own, or as memory asks",
+    ),
+    _Fact(
+        "recomputation",
+        ("recompute",),
+        lambda case: (
+            RECOMPUTE[int(case.layout.recompute)]
+            + (f" of {case.layout.recomputed_layers:.0%} of layers" if case.layout.recompute == 2 else "")
+        ),
+        "none where the stack has none, else as memory asks",
+    ),
+    _Fact(
+        "micro-batch",
+        ("micro_batch_size",),
+        lambda case: f"{case.layout.micro_batch_size:g}",
+        "1 of pipelines and fine-tuning, the whole batch of sharded runs, else at most 4",
+    ),
+    _Fact(
+        "micro-batches",
+        ("accumulation_steps",),
+        lambda case: f"{case.layout.accumulation_steps:g}",
+        "what the batch leaves",
+    ),
+    _Fact(
+        "samples of a step",
+        ("global_batch_size",),
+        lambda case: f"{case.layout.global_batch_size:g}",
+        "from time and rate or the micro-batches, else 2 Mi tokens, of sharded runs 8,192 tokens each",
+    ),
+    _Fact("link inside the node", ("intra_link",), lambda case: case.fabric.link.id, "the accelerator's own"),
+    _Fact(
+        "accelerators of a node",
+        ("accelerators_per_node",),
+        lambda case: f"{case.fabric.per_node:g}",
+        "8",
+    ),
+    _Fact(
+        "link between nodes",
+        ("inter_link",),
+        lambda case: case.fabric.inter_link.id if case.nodes > 1 else None,
+        "of the accelerator's usual machine, else InfiniBand NDR",
+    ),
+    _Fact(
+        "adapters of a node",
+        ("nics_per_node",),
+        lambda case: f"{case.fabric.nics:g}" if case.nodes > 1 else None,
+        "one of each accelerator, or one where a node has fewer than 4",
+    ),
+)
+TIMES = {
+    "iteration_time": "as stated",
+    "tokens_per_second": "tokens of a step over the rate",
+    "model_tflops_per_accelerator": "the model's FLOP of a step over the rate",
+    "mfu": "the model's FLOP of a step over that share of the bf16 peak",
+    "hardware_tflops_per_accelerator": "FLOP of a step, 4/3 for recomputation, over the rate",
+}
+"""Columns that tell the time of a step, the first that is not blank being taken, and how."""
+
+
+def readings_of_case(line: Line, case: Case) -> list[Reading]:
+    """Return how a row was read: what it states, and what was taken for the rest."""
+    framework, workload = line.cells["framework"], line.cells["workload"]
+    software = software_named(framework)
+    assert software is not None
+    why = f"nobody described it; nearest: {software.nearest}" if software.nearest else ""
+    year = line.cells["year"]
+    result = [Reading("software", framework, f"{software.stack} of {year}", why)]
+    origin = origin_of(Cells(line.cells, line.where))
+    for fact in FACTS:
+        stated, value = cells_of(line, fact.columns), fact.value(case)
+        if value is None and stated and stated != "1":
+            value = "not used"
+        if value is not None:
+            why = origin if fact.what == "network" else "" if stated else fact.rule
+            result.append(Reading(fact.what, stated, str(value), why))
+    share = packed_share(line.cells["source"], workload, case.sequence_length)
+    if share < 1:
+        why = "its source packs short samples of fine-tuning into sequences"
+        result.append(Reading("scores of attention", "", f"{share:.1%} of all", why))
+    elif is_fine_tuning(workload):
+        result.append(Reading("scores of attention", "", "of whole sequences", "no packing is known"))
+    return result
+
+
+def _time_readings(line: Line, run: TransformerRun, catalogue: Catalogue) -> list[Reading]:
+    if run.case is None:
+        return []
+    result = readings_of_case(line, run.case)
+    if (column := next((name for name in TIMES if line.cells.get(name)), None)) is not None:
+        stated = f"{column} {line.cells[column]}"
+        usual = "" if run.states_batch else "; the batch is assumed, so rates are compared"
+        result.append(Reading("measured time", stated, f"{run.time:.4g} s", TIMES[column] + usual))
+    return result
+
+
+def outcomes(runs: Sequence[TransformerRun], catalogue: Catalogue) -> list[Outcome]:
+    """Predict runs by the shipped fit, from specs alone."""
+    (rows,) = compare_transformers(runs)
+    return [
+        Outcome(
+            row.run.time if math.isfinite(row.run.time) else None,
+            row.predicted_time,
+            row.low_80,
+            row.high_80,
+            row.low_95,
+            row.high_95,
+            row.reason,
+        )
+        for row in rows
+    ]
+
+
+def _terms(run: TransformerRun, catalogue: Catalogue) -> dict[str, float]:
+    assert run.case is not None
+    step = step_of(job_of(run.case), fitted().parameters)
+    return {name: float(time) for name, time in step._asdict().items() if float(time)}
+
+
+def _scenario(line: Line, case: Case, catalogue: Catalogue) -> Scenario | None:
+    """The scenario nearest to a case; None where no network of that shape comes along under its name."""
+    name, layout, software = line.cells["workload"].partition(" (")[0], case.layout, case.stack
+    known = software_named(line.cells["framework"])
+    try:
+        network = workload_named(understood(name).id, case.sequence_length)
+        node = line.cells.get("node")
+        machine = catalogue.node(node).id if node else None
+    except InputError:
+        return None
+    if network.architecture is None or known is None or layout.data_parallel % 1:
+        return None
+    same = dimensions_of(network.architecture, case.sequence_length)
+    if (same.layers, same.hidden, same.experts) != (case.model.layers, case.model.hidden, case.model.experts):
+        return None
+    precision = "fp8" if software.in_8_bits else "fp16" if line.cells.get("precision") == "fp16" else "bf16"
+    several = case.nodes > 1
+    options: dict[str, Any] = {
+        "workload": network.id,
+        "sequence_length": case.sequence_length,
+        "framework": f"{known.stack}@{line.cells['year']}",
+        "accelerator": case.fabric.accelerator.id,
+        "node": machine,
+        "world_size": int(layout.world_size),
+        "inter_link": case.fabric.inter_link.id if several and line.cells.get("inter_link") else None,
+        "precision": precision,
+        **{name: value for name, value in layout.words().items() if name not in NOT_OPTIONS},
+        "global_batch_size": int(layout.global_batch_size),
+        "lora": int(software.adapter_rank) if software.adapts else None,
+    }
+    return Scenario.model_construct(**{key: value for key, value in options.items() if value is not None})
+
+
+NOT_OPTIONS = ("data_parallel", "accumulation_steps", "recomputed_layers", "micro_batch_size")
+"""Of a layout's words: what follows from the others, or is given with the batch."""
+
+
+def _command_of(
+    line: Line, case: Case | None, catalogue: Catalogue, answer: Callable[[Prediction], float]
+) -> Command | None:
+    scenario = None if case is None else _scenario(line, case, catalogue)
+    if scenario is None or case is None:
+        return None
+    options = scenario.model_dump(exclude_unset=True)
+    if case.layout.micro_batch_size % 1 == 0:
+        options["micro_batch_size"] = int(case.layout.micro_batch_size)
+    asked = Scenario.model_construct(**options)
+    return answered(command_line("predict", options), lambda: answer(predict(asked, catalogue)))
+
+
+CAMPAIGN = Campaign[TransformerRun](
+    kind="transformers",
+    table="transformer_runs.csv",
+    id_column="run_id",
+    columns=COLUMNS,
+    measures="iteration time",
+    unit="s",
+    is_learned_from=True,
+    read=transformer_run_of,
+    predict=outcomes,
+    readings=_time_readings,
+    terms=_terms,
+    command=lambda line, run, catalogue: _command_of(
+        line, run.case, catalogue, lambda answer: answer.iteration_time
+    ),
+)
+
+
+class MeasuredMemory(NamedTuple):
+    """What a run took on its fullest accelerator, and what that is predicted from."""
+
+    case: Case | None
+    peak: float | None
+    """[B]; None where it is only known to have fitted or not."""
+    uncounted: float
+    """Of what a rank needs, bytes that the peak does not count: those of the driver and its libraries."""
+    reason: str | None = None
+    """Why there is no case."""
+
+
+OF_TENSORS = ("allocated", "active")
+"""Words of peaks that count tensors alone."""
+MEMORY_COLUMNS = ("memory_id", *COLUMNS[1:], "outcome", "peak_memory_bytes", "peak_kind")
+
+
+@cache
+def _runs() -> dict[tuple[str, str], dict[str, str]]:
+    """Cells that are not blank of the runs that come along, by source and id."""
+    return {(line.cells["source"], line.cells["run_id"]): line.published for line in CAMPAIGN.lines()}
+
+
+def _with_run(line: Line) -> Line:
+    """The row, with what the run of the same id states beside it."""
+    run = _runs().get((line.cells["source"], line.cells["memory_id"]), {})
+    return line._replace(cells={**line.cells, **run, **line.published})
+
+
+def _memory_of_line(line: Line, catalogue: Catalogue) -> MeasuredMemory:
+    row = Cells(_with_run(line).cells, line.where)
+    peak = row.number("peak_memory_bytes")
+    uncounted = CONTEXT_BYTES if any(word in row.text("peak_kind") for word in OF_TENSORS) else 0.0
+    try:
+        return MeasuredMemory(case_of_row(row, catalogue), peak, uncounted)
+    except Refused as error:
+        return MeasuredMemory(None, peak, uncounted, str(error))
+
+
+def memory_outcomes(measured: Sequence[MeasuredMemory], catalogue: Catalogue) -> list[Outcome]:
+    """Predict what the fullest rank needs [B]."""
+    return [
+        Outcome(each.peak, reason=each.reason)
+        if each.case is None
+        else Outcome(each.peak, float(memory_of(bare_job(each.case)).total) - each.uncounted)
+        for each in measured
+    ]
+
+
+def _memory_readings(line: Line, measured: MeasuredMemory, catalogue: Catalogue) -> list[Reading]:
+    if measured.case is None:
+        return []
+    capacity = f"{measured.case.chip.memory_bytes:.0f}"
+    return [
+        *readings_of_case(_with_run(line), measured.case),
+        Reading("memory of an accelerator", cells_of(line, ("device_memory_bytes",)), capacity, "its spec"),
+        Reading("what was measured", cells_of(line, ("outcome", "peak_kind")), _counted(measured)),
+    ]
+
+
+def _counted(measured: MeasuredMemory) -> str:
+    return "bytes of tensors" if measured.uncounted else "all bytes that a rank needs"
+
+
+def _memory_terms(measured: MeasuredMemory, catalogue: Catalogue) -> dict[str, float]:
+    assert measured.case is not None
+    rows = memory_of(bare_job(measured.case))._asdict()
+    rows["other"] -= measured.uncounted
+    return {name: float(size) for name, size in rows.items() if float(size)}
+
+
+MEMORY = Campaign[MeasuredMemory](
+    kind="memory",
+    table="transformer_memory.csv",
+    id_column="memory_id",
+    columns=MEMORY_COLUMNS,
+    measures="memory of the fullest accelerator",
+    unit="B",
+    is_learned_from=False,
+    read=_memory_of_line,
+    predict=memory_outcomes,
+    readings=_memory_readings,
+    terms=_memory_terms,
+    command=lambda line, measured, catalogue: _command_of(
+        line, measured.case, catalogue, lambda answer: answer.memory.bytes
+    ),
+)

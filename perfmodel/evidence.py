@@ -1,0 +1,74 @@
+"""How much wider intervals are than errors on development rows say: what rows new to the model taught.
+
+The shape of an interval comes from development rows, each source predicted by a fit to the others.  Their
+errors are too small all the same, since the form of the model was chosen while looking at them.  A scale for
+each class of jobs comes from the ledger, ``validation/ledger.csv``: errors of shipped versions on rows that
+they had not seen.  ``python -m perfmodel.accuracy.ledger`` writes the scales.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+RESULT = Path(__file__).parent / "evidence.json"
+TRANSFORMERS, COLLECTIVES, DATA_PARALLEL = "transformers", "collectives", "data parallel"
+"""Kinds of predictions."""
+KNOWN, NEW, EXPERTS = "known", "new", "experts"
+"""Classes of jobs: software and accelerator were measured; one of them was not; mixtures of experts."""
+SEVERAL, ONE, SMALL = "several nodes", "one node", "below 1 MiB"
+"""Classes of collectives."""
+TOGETHER, ANCHORED = "several accelerators", "anchored"
+"""Classes of data-parallel jobs: on several accelerators, of measured software; and those that start from a
+measured run on one accelerator."""
+FEW = 5
+"""Sources; a scale of fewer is rough."""
+
+
+class Scale(NamedTuple):
+    """What half-widths of a class are multiplied by, in log time."""
+
+    factor: float
+    sources: int
+    """In the ledger; with few of them the factor is close to that of all classes."""
+
+    @property
+    def words(self) -> str:
+        """On what it rests.
+
+        >>> Scale(2.0, 1).words, Scale(2.0, 9).words
+        ('1 source says so: rough', '9 sources say so')
+        """
+        says = "1 source says so" if self.sources == 1 else f"{self.sources or 'no'} sources say so"
+        return says + (": rough" if self.sources < FEW else "")
+
+
+@cache
+def _scales() -> Mapping[tuple[str, str], Scale]:
+    table = json.loads(RESULT.read_text("utf-8"))["scales"]
+    return {
+        (kind, each): Scale(of["factor"], of["sources"])
+        for kind, classes in table.items()
+        for each, of in classes.items()
+    }
+
+
+def scale_of(kind: str, job: str) -> Scale:
+    """Return the scale of a class of jobs.
+
+    >>> scale_of(TRANSFORMERS, KNOWN).factor > 1
+    True
+    """
+    return _scales()[kind, job]
+
+
+def reason(words: str, factor: float, scale: Scale | None = None) -> str:
+    """Say why an interval is wider, by how much, and on which scale that rests, if on one.
+
+    >>> reason("no measured run on x1", 1.81, Scale(2.0, 6))
+    'no measured run on x1 (x1.8; 6 sources say so)'
+    """
+    return f"{words} (x{factor:.1f}{f'; {scale.words}' if scale else ''})"

@@ -1,0 +1,122 @@
+"""Leave-out tests of every kind of measured rows, those of data-parallel training included."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from perfmodel.accuracy import leave_out_collectives as collectives
+from perfmodel.accuracy import leave_out_transformers as transformers
+from perfmodel.accuracy.leave_out import (
+    Evidence,
+    Fold,
+    Judged,
+    JudgedRow,
+    Summary,
+    beside_before,
+    check_test,
+    leave_out,
+    network_family,
+    publishers,
+)
+from perfmodel.accuracy.scenarios import scenario_of_run
+from perfmodel.fitting.out_of_sample import OutOfSample, shipped
+from perfmodel.prediction import predict
+from perfmodel.prediction.limits import crossed_link
+from perfmodel.specs.store import Catalogue
+from perfmodel.tables import Record
+
+if TYPE_CHECKING:
+    from perfmodel.calibration import Calibration
+    from perfmodel.fitting.runs import Measured
+
+KIND = "data parallel"
+
+
+def judged_by(rows: Sequence[Measured], constants: Calibration) -> Judged:
+    """Return how far runs are missed from specs, and how wide their intervals are.
+
+    The half-width is that above the prediction: no interval is cut here at what physics allows.
+    """
+    catalogue = Catalogue.built_in()
+    answers = []
+    for row in rows:
+        answer = predict(scenario_of_run(row.run, catalogue), catalogue, constants)
+        assert answer.interval is not None
+        answers.append((row.time, answer.interval.high_80, answer.interval.high_95, answer.iteration_time))
+    *ends, predicted = np.log(np.reshape(answers, (-1, 4))).T
+    return Judged(*(end - predicted for end in ends))
+
+
+def evidence_of(learned: OutOfSample) -> Evidence:
+    """Return what is learned from as evidence."""
+    rows = learned.measured
+    groups = {
+        "source": [row.run.source for row in rows],
+        "publisher": [publishers().get(row.run.source, row.run.source) for row in rows],
+        "network": [network_family(row.setting.workload.id) for row in rows],
+        "accelerator": [row.setting.accelerator.architecture for row in rows],
+        "software": [row.setting.framework.name.partition("-")[0] for row in rows],
+        "fabric": [crossed_link(row.setting).kind if row.run.world_size > 1 else "" for row in rows],
+    }
+
+    def judge(fold: Fold) -> Judged:
+        judged = [row for row, is_judged in zip(rows, fold.judged.tolist(), strict=True) if is_judged]
+        return judged_by(judged, learned.from_some(fold.seen))
+
+    return Evidence(
+        KIND,
+        [row.run.run_id for row in rows],
+        {name: np.array(of) for name, of in groups.items()},
+        np.array([row.run.year or 0 for row in rows]),
+        np.array([float(row.run.world_size) for row in rows]),
+        judge,
+    )
+
+
+def every_kind(jobs: int = 1) -> list[Evidence]:
+    """Return the shipped rows that are learned from, by kind.
+
+    Parameters
+    ----------
+    jobs : processes that fit runs of data-parallel training
+    """
+    return [
+        transformers.evidence_of(transformers.shipped_transformers()),
+        collectives.evidence_of(collectives.shipped_collectives()),
+        evidence_of(shipped(jobs)),
+    ]
+
+
+class LeaveOut(NamedTuple):
+    """What one test says of every kind of rows."""
+
+    test: str
+    rows: dict[str, list[JudgedRow]]
+    """By kind."""
+    summaries: list[Summary]
+    """Of each kind, next to an earlier version on the same rows."""
+
+    def records(self) -> list[Record]:
+        """Return the summaries."""
+        return [{"test": self.test, **each._asdict()} for each in self.summaries]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return rows and summaries as people script against them."""
+        rows = [{"kind": kind, **row._asdict()} for kind, of in self.rows.items() for row in of]
+        return {"test": self.test, "rows": rows, "summary": self.records()}
+
+
+def tested(test: str, evidence: Iterable[Evidence]) -> LeaveOut:
+    """Return what a leave-out test says of every kind of rows.
+
+    Raises
+    ------
+    InputError : the test is not known
+    """
+    check_test(test)
+    rows = {each.kind: leave_out(each, test) for each in evidence}
+    summaries = [summary for kind, of in rows.items() for summary in beside_before(kind, of)]
+    return LeaveOut(test, rows, summaries)

@@ -1,0 +1,53 @@
+"""Hardware that is known by name and has no spec, with the reason why."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Annotated
+
+from perfmodel.errors import InputError
+from perfmodel.resources import folder
+from perfmodel.specs.names import squashed
+from perfmodel.specs.provenance import Spec, Text
+from perfmodel.specs.record import Within
+from perfmodel.specs.spec_file import load
+
+FILE = "left_out.toml"
+"""In ``hardware_specs``."""
+
+
+class LeftOut(Spec):
+    """One thing without a spec."""
+
+    names: Annotated[tuple[Text, ...], Within(strict=False)]
+    """What else it is called."""
+    reason: Text
+    """Why it has none."""
+
+
+class LeftOutFile(Spec):
+    """Everything known to have none, by kind and id."""
+
+    accelerators: dict[str, LeftOut]
+    nodes: dict[str, LeftOut]
+    links: dict[str, LeftOut]
+
+
+@cache
+def _left_out() -> LeftOutFile:
+    return load(folder("hardware_specs") / FILE, LeftOutFile)
+
+
+def why_left_out(kind: str, name: str) -> InputError | None:
+    """Return the error for a name of something that has no spec; None for any other name.
+
+    >>> str(why_left_out("links", "HCCS"))[:31]
+    'link hccs has no spec, as no da'
+    """
+    of: Mapping[str, LeftOut] = getattr(_left_out(), kind)
+    for id, one in of.items():
+        if squashed(name) in map(squashed, (id, *one.names)):
+            return InputError(
+                f"{kind.removesuffix('s')} {id} has no spec, as {one.reason}; a spec of your own would do "
+                "(--specs, see hardware_specs/README.md)"
+            )
+    return None
