@@ -168,6 +168,8 @@ QUANTITIES: dict[str, Quantity] = {
     "bytes_per_parameter": Quantity("k", "B", "kept for each parameter: its weight, gradient or moments"),
     "allocated_bytes": Quantity("M_t", "B", "memory that tensors fill"),
     "allocator_share": Quantity("f", "1", "memory lost to rounding and between blocks, over the tensors'"),
+    "activation_bytes": Quantity("A", "B", "activations of one accelerator"),
+    "recomputed_bytes": Quantity("A_r", "B", "activations of a layer that is computed again"),
     "memory_rows": Quantity("M_i", "B", "each use of memory, by name"),
     "fixed_bytes": Quantity("M_0", "B", "memory that does not grow with the batch"),
     "activation_bytes_per_sample": Quantity("A", "B", "kept from the forward for the backward pass"),

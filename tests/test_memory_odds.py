@@ -14,7 +14,16 @@ from hypothesis import strategies as st
 
 import perfmodel
 from perfmodel import Scenario, predict
-from perfmodel.accuracy.memory_fit import FILES, Outcome, half_width, half_widths, judged, outcomes, refused
+from perfmodel.accuracy.memory_fit import (
+    FILES,
+    Outcome,
+    half_width,
+    half_widths,
+    judged,
+    outcomes,
+    refused,
+    runs,
+)
 from perfmodel.accuracy.memory_fit import shipped_peaks as every_peak
 from perfmodel.accuracy.memory_section import section, shares
 from perfmodel.calibration import calibration
@@ -73,30 +82,37 @@ def test_sources_with_many_rows_have_no_more_weight():
 def test_verdicts_by_widths_learned_without_their_source():
     each = shares(judged().values())
     assert each["sources"] >= 19
-    assert each["certain"] > 0.8
-    assert each["right"] > 0.99
-    assert each["right_over_sources"] > 0.9
+    assert each["certain_over_sources"] > 0.7
+    assert each["right_over_sources"] > 0.97
     for source in ("torchtitan", "simumax-b200"):
         assert judged()[source].right == judged()[source].certain > 0
-    assert judged()["torchtune-readme"].covered < 17  # whose software nobody described
 
 
 def test_rows_that_cannot_be_read_are_counted():
-    assert sum(refused().values()) == 43
+    assert sum(refused().values()) == 52
     assert refused()["experts not described"] == 21
+    assert refused()["no option for what it does"] == 9  # torchtune's 4-bit weights, 8-bit states and so on
+
+
+def test_a_peak_states_what_its_own_line_says():
+    stated = {run.run_id: run.states_memory for run in runs()}
+    assert stated["torchtune-l05"]
+    assert not stated[
+        "torchtune-04"
+    ]  # the line of its time says that it recomputes, that of its peak does not
 
 
 def test_software_that_is_not_described_is_not_stated():
-    kinds = {each.run.source: each.kind for each in outcomes()}
-    assert kinds["torchtune-readme"] == OPEN
-    assert kinds["torchtitan"] == STATED
+    kinds = {each.run.run_id: each.kind for each in outcomes()}
+    assert kinds["primerl-0002"] == OPEN
+    assert kinds["titan-0001"] == STATED
     assert Outcome(next(each.run for each in outcomes()), False).fits is False
 
 
 def test_the_section_states_every_source():
     text = section()
     assert all(f"| {name} |" in text for name in judged())
-    assert "43 rows cannot be read" in " ".join(text.split())
+    assert "52 rows cannot be read" in " ".join(text.split())
 
 
 def test_rows_of_context_and_allocator_stand_beside_the_tensors():
@@ -123,8 +139,8 @@ def test_what_is_not_stated_widens_and_is_named():
     ("batch", "word"),
     [
         (64, "fits"),
-        (350, "fits with probability 57 %"),
-        (500, "fits with probability 12 %"),
+        (350, "fits with probability 58 %"),
+        (500, "fits with probability 9 %"),
         (2000, "does not fit"),
     ],
 )

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from itertools import accumulate
@@ -30,6 +31,13 @@ from perfmodel.writing import write_whole
 FILES = "transformer_memory.csv", "measured/transformer_memory.csv"
 SHARE = 0.80
 """Of peaks within their interval."""
+NO_OPTION = {
+    "QLoRA": "4-bit weights",
+    "8-bit": "an optimizer with states of 8 bits",
+    "optimizer in backward": "updates during the backward pass",
+    "offload": "activations or parameters on the host",
+}
+"""Words in a published peak's workload or note -> what no option describes, here as in ``predict``."""
 
 
 class Outcome(NamedTuple):
@@ -76,9 +84,21 @@ class Judged(NamedTuple):
 def runs() -> tuple[TransformerRun, ...]:
     """Return the shipped runs, and those of ``measured/transformer_memory.csv``: their times are held out."""
     path, _ = learned_part("transformer_runs.csv")
-    new = {row["memory_id"] for row in new_cells()}
+    new = {row["memory_id"]: row for row in new_cells()}
     every = read_transformer_runs(path, Catalogue.built_in())
-    return (*shipped_transformer_runs(), *(run for run in every if run.run_id in new))
+    return (
+        *shipped_transformer_runs(),
+        *(_as_published(run, new[run.run_id]) for run in every if run.run_id in new),
+    )
+
+
+def _as_published(run: TransformerRun, row: Mapping[str, str]) -> TransformerRun:
+    """Return a run with what the line of its peak says: it may state less than the line of its time."""
+    words = re.sub(r"\(.*?\)", "", f"{row['workload']} {row['note']}")
+    if beyond := next((what for word, what in NO_OPTION.items() if word in words), None):
+        return run._replace(case=None, reason=f"no option for what it does: {beyond}")
+    stated = bool(row["recompute"] and row["sharding"])
+    return run._replace(states_memory=run.states_memory and stated)
 
 
 def refused() -> dict[str, int]:

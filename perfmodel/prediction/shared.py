@@ -43,6 +43,8 @@ from perfmodel.transformers.uncertainty import ends, novelty, scale_in, spread_o
 from perfmodel.transformers.words import short
 from perfmodel.units import show
 
+MANY = 2.0**16
+"""Samples of a micro-batch whose activations take more than gradients."""
 IMPLAUSIBLE = 2.0
 """Measured over predicted time, or the reverse, that hardly any of the measured runs has."""
 
@@ -186,21 +188,24 @@ def memory_needed(job: Job, setting: Setting) -> Memory:
 def largest_micro_batch(job: Job, capacity: float) -> Any:
     """Return the largest micro-batch that fits, 0 where none does.
 
-    The memory of each end of a pipeline grows by as much with every sample of a micro-batch.
+    The memory of each end of a pipeline grows by as much with every sample of a micro-batch, but by less
+    while activations take less than the gradients that are made in their place.
 
     Parameters
     ----------
     job : one, or many as arrays
     capacity : of an accelerator [B]
     """
-    micro = job.layout.micro_batch_size
-    of_larger = job._replace(layout=job.layout._replace(micro_batch_size=micro + 1))
 
-    def most(needed: Any, larger: Any) -> Any:
-        return ops.maximum(0.0, ops.floor(micro + (capacity - needed) / ops.maximum(larger - needed, 1.0)))
+    def most(micro: float) -> list[Any]:
+        layouts = (job.layout._replace(micro_batch_size=each) for each in (micro, micro + 1))
+        sizes = (memory_of_ends(job._replace(layout=layout)) for layout in layouts)
+        ends = ((now.total, larger.total) for now, larger in zip(*sizes, strict=True))
+        return [micro + (capacity - now) / ops.maximum(larger - now, 1.0) for now, larger in ends]
 
-    ends = zip(memory_of_ends(job), memory_of_ends(of_larger), strict=True)
-    first, last = (most(now.total, then.total) for now, then in ends)
+    first, last = (
+        ops.maximum(0.0, ops.floor(ops.minimum(*each))) for each in zip(most(1.0), most(MANY), strict=True)
+    )
     return ops.where(job.layout.pipeline_parallel > 1, ops.minimum(first, last), last)
 
 

@@ -9,6 +9,7 @@ from perfmodel.calibration import calibration
 from perfmodel.equations.memory import allocator_bytes
 from perfmodel.equations.transformer_memory import (
     checkpoint_bytes,
+    fresh_gradient_bytes,
     last_micro_batches_kept,
     layer_activation_bytes,
     micro_batches_kept,
@@ -72,11 +73,11 @@ def memory_of_ends(job: Job) -> tuple[Memory, Memory]:
     stages = job.layout.pipeline_parallel
     mean = job.model.layers / stages
     most, least = (ops.where(stages > 1, each, mean) for each in (ops.ceil(mean), ops.floor(mean)))
-    first, last, logits = _activations(job, most, least)
-    return _of_stage(job, most, first, 0.0 * logits), _of_stage(job, least, last, logits)
+    first, last, logits, again = _activations(job, most, least)
+    return _of_stage(job, most, first, 0.0 * logits, again), _of_stage(job, least, last, logits, again)
 
 
-def _of_stage(job: Job, layers: Any, activations: Any, logits: Any) -> Memory:
+def _of_stage(job: Job, layers: Any, activations: Any, logits: Any, again: Any) -> Memory:
     """What a rank of a stage of so many layers keeps [B]."""
     layout, software, where = job.layout, job.stack, ops.where
     held = held_parameters(job, layers)
@@ -93,9 +94,12 @@ def _of_stage(job: Job, layers: Any, activations: Any, logits: Any) -> Memory:
     weights = states(held, software.weight_bytes, 3)
     adapters = where(software.adapts, states(trained, software.weight_bytes, 3), 0.0)
     optimizer = where(software.host_update, 0.0, states(trained, software.optimizer_bytes, 1))
+    gradients = states(trained, software.kept_gradient_bytes, 2)
+    fresh = software.fresh_gradients & (layout.pipeline_parallel * layout.accumulation_steps == 1)
+    gradients = where(fresh, fresh_gradient_bytes(gradients, again, activations + logits), gradients)
     tensors = (
         weights + adapters,
-        states(trained, software.kept_gradient_bytes, 2),
+        gradients,
         optimizer,
         activations,
         logits,
@@ -125,10 +129,11 @@ def _gathered(job: Job, held: Held, layers: Any) -> Any:
     return 2 * tables + weights + where(software.adapts, 0.0, gradients)
 
 
-def _activations(job: Job, most: Any, least: Any) -> tuple[Any, Any, Any]:
+def _activations(job: Job, most: Any, least: Any) -> tuple[Any, Any, Any, Any]:
     """Bytes of activations on the first stage, and on the last with its logits, when they are fullest.
 
     Of so many layers on the first, and on the last; where the layer that runs again takes more, logits are 0.
+    Last come the bytes of that layer.
     """
     model, layout, software, where = job.model, job.layout, job.stack, ops.where
     kept, again = _layer(job)
@@ -146,7 +151,7 @@ def _activations(job: Job, most: Any, least: Any) -> tuple[Any, Any, Any]:
     logits = tokens * (software.logit_bytes * words + gathered)
     last = last + where(software.keeps_logits, KEPT_LOGIT_BYTES * words * tokens * (steps - 1), 0.0)
     with_logits = logits > again
-    return first + again, last + where(with_logits, 0.0, again), where(with_logits, logits, 0.0)
+    return first + again, last + where(with_logits, 0.0, again), where(with_logits, logits, 0.0), again
 
 
 def _layer(job: Job) -> tuple[Any, Any]:
