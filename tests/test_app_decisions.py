@@ -94,7 +94,7 @@ def test_the_one_case_that_fits_is_taken_and_the_others_are_marked():
     said = words(opened("compare", gpus="8", workload="llama-2-7b", **{"b-accelerator": "h100-sxm5-80gb"}))
     assert "**Take B (h100-sxm5-80gb): no other fits the memory of its GPUs (A (v100-sxm2-16gb))." in said
     assert "What limits B (h100-sxm5-80gb): " in said
-    assert re.search(r"\| A \(.*fits with probability 8 %: [\d.]+ of [\d.]+ GiB; .* if it did \|", said)
+    assert re.search(r"\| A \(.*does not fit: [\d.]+ of [\d.]+ GiB; .* if it did \|", said)
 
 
 def test_compare_says_what_each_case_is_warned_of_and_names_no_missing_option():
