@@ -74,8 +74,8 @@ def of_prediction(prediction: Prediction, remedy: str = "") -> str:
     if not prediction.memory.fits:
         bar = memory_chart.of_prediction(prediction)
         return (
-            f"It does not fit: {bar.needed / GIB:,.1f} GiB of memory are needed on each GPU, "
-            f"{bar.usable / GIB:,.1f} can be used. "
+            f"It {prediction.memory.verdict}: {bar.needed / GIB:,.1f} GiB of memory are needed on each GPU, "
+            f"{bar.capacity / GIB:,.1f} are there. "
             f"What to do: {remedy or _smaller(prediction)}."
         )
     if rates is None:
@@ -277,7 +277,7 @@ def of_layouts(prediction: Prediction) -> str:
     mfu = f" at an MFU of {prediction.mfu:.1%}" if prediction.mfu else ""
     return (
         f"Take {in_full(prediction.layout)}: a step takes {show(prediction.iteration_time, 's')}{ends}{mfu}, "
-        f"in {bar.needed / GIB:.1f} of {bar.usable / GIB:.1f} GiB."
+        f"in {bar.needed / GIB:.1f} of {bar.capacity / GIB:.1f} GiB."
     )
 
 

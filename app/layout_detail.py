@@ -28,7 +28,7 @@ def _figures(row: LayoutRow) -> None:
         ends = show_range(row.interval["low_80"], row.interval["high_80"], "s")
         tokens = row.tokens_per_second * row.iteration_time
         slow, fast = (three_digits(tokens / row.interval[end]) for end in ("high_80", "low_80"))
-        bar = memory_chart.of_layout(row.memory)
+        bar = memory_chart.of_layout(row)
         for label, value, below, words in (
             ("Step", show(row.iteration_time, "s"), f"80 %: {ends}", None),
             ("Tokens a second", f"{row.tokens_per_second:,.0f}", f"80 %: {slow}-{fast}", None),
@@ -36,7 +36,7 @@ def _figures(row: LayoutRow) -> None:
             (
                 "Memory",
                 f"{bar.needed / GIB:.1f} GiB",
-                f"of {bar.usable / GIB:.1f} GiB",
+                f"of {bar.capacity / GIB:.1f} GiB",
                 "Of the fullest GPU.",
             ),
             (
@@ -88,9 +88,9 @@ def show_layout(
     _figures(row)
     alt = f"Terms of one step: {prediction.verdict}"
     charts.draw(charts.waterfall(prediction), "layout-step", alt)
-    bars = {"": memory_chart.of_layout(row.memory)}
+    bars = {"": memory_chart.of_layout(row)}
     if row is not best:
-        bars = {"this layout": bars[""], "the fastest": memory_chart.of_layout(best.memory)}
+        bars = {"this layout": bars[""], "the fastest": memory_chart.of_layout(best)}
     memory_chart.draw_memory(bars, "layout-memory")
     pipeline_chart.draw_schedule(prediction.scenario, prediction, "layout-pipeline")
     priced = layout_search.as_link(asked.picked, row, own)

@@ -14,7 +14,6 @@ from app.fills import letters_on
 from app.memory_chart import GIB
 from perfmodel.api.layouts import LayoutCell, Layouts
 from perfmodel.transformers.grid import TOO_LARGE
-from perfmodel.transformers.memory import ROOM
 from perfmodel.units import show
 
 SCALE = "Cividis"
@@ -138,7 +137,7 @@ def words(cell: LayoutCell, answer: Layouts) -> str:
         return f"{where}: {show(cell.iteration_time, 's')}<br>click for its fastest layout"
     if cell.memory is None:
         return f"{where}: {cell.reason}"
-    needed, there = cell.memory / GIB, ROOM * answer.capacity / GIB
+    needed, there = cell.memory / GIB, answer.capacity / GIB
     return f"{where}: does not fit<br>the least needs {needed:.1f} of {there:.1f} GiB"
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from app import session_hardware
-from app.memory_chart import GIB, MemoryBar
+from app.memory_chart import GIB, of_memory
 from app.options import Option, options, scenario
 from app.plain import plain
 from app.state import choose, leave_open, widget
@@ -21,7 +21,6 @@ from perfmodel.resolve import Setting
 from perfmodel.specs.layout import DEGREES, Layout
 from perfmodel.transformers.evaluate import case_of_setting
 from perfmodel.transformers.job import job_of
-from perfmodel.transformers.memory import ROOM
 from perfmodel.transformers.nearest_fit import nearest_fits
 from perfmodel.units import plural, show
 from perfmodel.workloads import workload
@@ -207,8 +206,8 @@ def _what_fits(picked: Mapping[str, Any]) -> None:
     setting = _setting(picked) if isinstance(picked.get("gpus"), int) else None  # a curve has several
     if setting is None or setting.layout is None:
         return
-    memory = memory_needed(job_of(case_of_setting(setting)), setting.accelerator.memory_capacity)
-    bar = MemoryBar(memory.rows, memory.capacity, ROOM * memory.capacity)
+    memory = memory_needed(job_of(case_of_setting(setting)), setting)
+    bar = of_memory(memory)
     if bar.fits:
         st.markdown(f"**{bar.words}**, with micro-batches of up to {memory.largest_local_batch_size:,}")
         return

@@ -7,11 +7,14 @@ from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
 
+import perfmodel.transformers.memory as transformers_memory
 from app.charts import BLUE, GREEN, GREY, OLIVE, ORANGE, PINK, RED, SKY, draw
 from app.fills import filled, letters_on
+from perfmodel.api.layouts import LayoutRow
 from perfmodel.prediction import Prediction
-from perfmodel.step.memory import ROWS, SHARED_LABELS
-from perfmodel.transformers.memory import ROOM
+from perfmodel.prediction.memory_odds import verdict
+from perfmodel.prediction.result import Memory
+from perfmodel.step.memory import MORE_LABELS, ROWS
 
 GIB = 2**30
 LOOKS: dict[str, tuple[str, str]] = {
@@ -27,9 +30,16 @@ LOOKS: dict[str, tuple[str, str]] = {
     "logits": (SKY, ""),
     "other": (GREY, ""),
     "reserved": (GREY, "/"),
+    "allocator": (GREY, "."),
 }
 """What fills the memory -> its colour and pattern, the same in every chart; in the order of a bar."""
-SHORT = {"optimizer": "optimizer", "other": "other", "reserved": "context", "whole_batch": "others' samples"}
+SHORT = {
+    "optimizer": "optimizer",
+    "other": "gathered",
+    "reserved": "context",
+    "allocator": "fragments",
+    "whole_batch": "others' samples",
+}
 """Names short enough for a phone, where the table of uses has longer ones."""
 OTHERWISE = OLIVE, "/"
 UNNAMED = "in all"
@@ -47,8 +57,8 @@ class MemoryBar(NamedTuple):
     rows: Mapping[str, float]
     """By what fills it, as ``Memory.rows``."""
     capacity: float
-    usable: float
-    """What of that a program can take, before too little is left in one piece."""
+    probability: float
+    """That it fits."""
 
     @property
     def needed(self) -> float:
@@ -57,31 +67,33 @@ class MemoryBar(NamedTuple):
 
     @property
     def fits(self) -> bool:
-        """Whether that much can be used."""
-        return self.needed <= self.usable
+        """Whether it rather does than not."""
+        return self.probability >= 0.5
 
     @property
     def words(self) -> str:
         """Whether it fits, and how full the memory is.
 
-        >>> MemoryBar({"weights": 8 * 2.0**30}, 16 * 2.0**30, 15.2 * 2**30).words
-        'fits: 8.0 of 15.2 GiB'
+        >>> MemoryBar({"weights": 8 * 2.0**30}, 16 * 2.0**30, 0.99).words
+        'fits: 8.0 of 16.0 GiB'
         """
-        sizes = f"{self.needed / GIB:.1f} of {self.usable / GIB:.1f} GiB"
-        return f"fits: {sizes}" if self.fits else f"does not fit: {sizes}"
+        return f"{verdict(self.probability)}: {self.needed / GIB:.1f} of {self.capacity / GIB:.1f} GiB"
 
 
 def of_prediction(prediction: Prediction) -> MemoryBar:
     """Return the bar of a prediction's fullest accelerator."""
-    memory = prediction.memory
-    usable = memory.capacity if prediction.layout is None else ROOM * memory.capacity
-    return MemoryBar(memory.rows or {UNNAMED: memory.bytes}, memory.capacity, usable)
+    return of_memory(prediction.memory)
 
 
-def of_layout(memory: Mapping[str, float]) -> MemoryBar:
-    """Return the bar of a row of ``perfmodel layouts``, from its ``memory``."""
-    rows = {name: size for name, size in memory.items() if name not in ("bytes", "capacity")}
-    return MemoryBar(rows, memory["capacity"], ROOM * memory["capacity"])
+def of_memory(memory: Memory) -> MemoryBar:
+    """Return the bar of a memory."""
+    return MemoryBar(memory.rows or {UNNAMED: memory.bytes}, memory.capacity, memory.probability)
+
+
+def of_layout(row: LayoutRow) -> MemoryBar:
+    """Return the bar of a row of ``perfmodel layouts``."""
+    rows = {name: row.memory[name] for name in transformers_memory.Memory._fields}
+    return MemoryBar(rows, row.memory["capacity"], row.memory["fits_probability"])
 
 
 def draw_memory(bars: Mapping[str, MemoryBar], name: str) -> Any:
@@ -93,7 +105,7 @@ def draw_memory(bars: Mapping[str, MemoryBar], name: str) -> Any:
 
 
 def memory_bars(bars: Mapping[str, MemoryBar]) -> go.Figure:
-    """What fills the memory of each case, in GiB, against its capacity and what of that can be used.
+    """What fills the memory of each case, in GiB, against its capacity.
 
     Parameters
     ----------
@@ -101,7 +113,7 @@ def memory_bars(bars: Mapping[str, MemoryBar]) -> go.Figure:
     """
     figure, every = go.Figure(), list(bars.values())
     places = list(range(len(every)))
-    labels = SHARED_LABELS | {row.name: row.label for row in ROWS.values()} | SHORT
+    labels = MORE_LABELS | {row.name: row.label for row in ROWS.values()} | SHORT
     others = {name: OTHERWISE for bar in every for name in bar.rows if name not in LOOKS}
     for name, (colour, pattern) in (LOOKS | others).items():
         sizes = [bar.rows.get(name, 0.0) / GIB for bar in every]
@@ -145,32 +157,23 @@ def memory_bars(bars: Mapping[str, MemoryBar]) -> go.Figure:
 
 
 def _limits(figure: go.Figure, bars: list[MemoryBar]) -> None:
-    """Lines across each bar, where memory ends and where that which a program can use does."""
-    for name, dash, ends in (
-        ("can be used", "dot", [bar.usable for bar in bars]),
-        ("capacity", "solid", [bar.capacity for bar in bars]),
-    ):
-        if name != "capacity" and all(bar.usable == bar.capacity for bar in bars):
-            continue
-        sizes = sorted({f"{end / GIB:.1f}" for end in ends})
-        where = [AROUND if bar.needed > end else ACROSS for bar, end in zip(bars, ends, strict=True)]
-        figure.add_scatter(
-            x=[
-                x
-                for end, parts in zip(ends, where, strict=True)
-                for x in [end / GIB, end / GIB, None] * len(parts)
-            ],
-            y=[
-                y
-                for place, parts in enumerate(where)
-                for low, high in parts
-                for y in (place + low, place + high, None)
-            ],
-            mode="lines",
-            line={"color": RED, "dash": dash, "width": 2},
-            name=f"{name} {sizes[0]} GiB" if len(sizes) == 1 else name,
-            hovertemplate=f"{name}: %{{x:.1f}} GiB<extra></extra>",
-        )
+    """Lines across each bar, where memory ends."""
+    ends = [bar.capacity / GIB for bar in bars]
+    sizes = sorted({f"{end:.1f}" for end in ends})
+    where = [ACROSS if bar.needed <= bar.capacity else AROUND for bar in bars]
+    figure.add_scatter(
+        x=[x for end, parts in zip(ends, where, strict=True) for x in [end, end, None] * len(parts)],
+        y=[
+            y
+            for place, parts in enumerate(where)
+            for low, high in parts
+            for y in (place + low, place + high, None)
+        ],
+        mode="lines",
+        line={"color": RED, "width": 2},
+        name=f"capacity {sizes[0]} GiB" if len(sizes) == 1 else "capacity",
+        hovertemplate="capacity: %{x:.1f} GiB<extra></extra>",
+    )
 
 
 def _short(gib: float) -> str:

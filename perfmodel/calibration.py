@@ -34,6 +34,8 @@ SCALARS = (
     "worker_start_time",
     "process_start_time",
     "first_step_time",
+    "reserved_bytes",
+    "allocator_share",
 )
 """Numbers of ``calibration.toml`` that stand alone."""
 LATENCIES = {
@@ -110,6 +112,8 @@ class Calibration(NamedTuple):
     """Of an all-reduce over several nodes, for each of them [s]."""
     reserved_bytes: float
     """Memory taken before the network's own [B]."""
+    allocator_share: float
+    """Memory lost to rounding and between blocks, over that of the tensors."""
     assumed: tuple[str, ...]
     """Names of the constants that nobody measured and no fit learned."""
     own: OwnEffects | None = None
@@ -264,6 +268,5 @@ def before_fit() -> Calibration:
         decode_rate=table["decode_rate"]["value"],
         **{name: table[name]["value"] for name in SCALARS},
         **{name: of_collectives()["parameters"][learned] for name, learned in LATENCIES.items()},
-        reserved_bytes=table["reserved_bytes"]["value"],
         assumed=tuple(_assumed(table)),
     )

@@ -32,7 +32,7 @@ def test_it_answers_by_the_fastest_layout_with_its_interval_and_memory(found):
     assert not test.error
     shown = words(test)
     assert f"a step takes {show(best.iteration_time, 's')} (" in shown
-    assert f"MFU of {best.mfu:.1%}, in {best.memory['bytes'] / 2**30:.1f} of 75.2 GiB" in shown
+    assert f"MFU of {best.mfu:.1%}, in {best.memory['bytes'] / 2**30:.1f} of 79.2 GiB" in shown
     distinct = [layout_search.name_of(row.layout) for row, _ in found.distinct()]
     assert names(test) == distinct[: len(names(test))]
     assert all(name in shown for name in distinct[1:4])

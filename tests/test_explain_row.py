@@ -100,10 +100,10 @@ def test_where_the_row_is_silent_something_was_assumed() -> None:
 
 
 def test_software_nobody_described_is_its_nearest() -> None:
-    row = explain_row("torchtune-l09", kind="transformers").rows[0]
+    row = explain_row("primerl-0002", kind="transformers").rows[0]
     software = reading("software", row.readings)
-    assert software.stated == "torchtune"
-    assert software.read_as == "torchtitan of 2024"
+    assert software.stated == "prime-rl (PyTorch FSDP2)"
+    assert software.read_as.startswith("fsdp of ")
     assert "nobody described it" in software.why
 
 

@@ -608,9 +608,27 @@ def test_the_largest_micro_batch_of_unequal_stages_is_the_largest_that_fits_at_b
         for micro in (1, 400)
     ]
     assert [last.total > first.total for first, last in is_last] == [False, True]
-    for capacity in (1.05 * needs(1), needs(20), 80e9):
+    for capacity in (1.05 * needs(1), 1.0001 * needs(20), 80e9):
         largest = largest_micro_batch(job_of(case), capacity)
         assert needs(largest) <= capacity * (1 + 1e-9) < needs(largest + 1)
+
+
+@pytest.mark.parametrize("recompute", ["none", "full"])
+def test_gradients_take_the_place_of_activations_where_a_step_begins_without_any(recompute):
+    """Not where earlier micro-batches left some; the largest micro-batch is exact on both sides."""
+    layout = {"sharding": "zero3", "recompute": recompute, "stack_name": "torchtitan"}
+    case = case_of(GPT3._replace(layers=3), world=2, **layout)
+
+    def needs(micro, steps=1.0):
+        made = case.layout._replace(micro_batch_size=micro, accumulation_steps=steps)
+        return memory_of(job_of(case._replace(layout=made)))
+
+    assert needs(1.0).gradients < needs(1.0, 2.0).gradients
+    assert needs(512.0).gradients == 0
+    for micro in (1, 2, 5, 20, 100):
+        capacity = 1.0001 * needs(float(micro)).total
+        largest = largest_micro_batch(job_of(case), capacity)
+        assert needs(largest).total <= capacity < needs(largest + 1).total
 
 
 @pytest.mark.parametrize(
@@ -723,18 +741,16 @@ def test_a_time_is_never_made_from_a_guessed_batch(tmp_path):
 
 
 def test_software_nobody_described_is_read_as_its_nearest_with_a_wider_interval(tmp_path):
-    tune, titan = _read(tmp_path, *(STATED | {"framework": name} for name in ("torchtune", "torchtitan")))
-    assert (tune.nearest_stack, titan.nearest_stack) == ("torchtitan", "")
-    assert tune.case == titan.case
-    (rows,) = compare_transformers([tune, titan])
+    primus, megatron = _read(tmp_path, *(STATED | {"framework": name} for name in ("primus", "megatron-lm")))
+    assert (primus.nearest_stack, megatron.nearest_stack) == ("megatron-lm", "")
+    assert primus.case == megatron.case
+    (rows,) = compare_transformers([primus, megatron])
     half = [math.log(row.high_80 / row.low_80) / 2 / NORMAL_80 for row in rows]
     known, new = (scale_of(TRANSFORMERS, job).factor for job in (KNOWN, NEW))
     assert half[0] / new == pytest.approx(half[1] / known + fitted().software_spread)
     data = str(tmp_path / "a.csv")
     shown = CliRunner().invoke(main, ["validate", "--kind", "transformers", "--data", data]).stdout
-    assert "read as its nearest, torchtitan, with wider intervals: torchtune: 1 rows" in " ".join(
-        shown.split()
-    )
+    assert "read as its nearest, megatron-lm, with wider intervals: primus: 1 rows" in " ".join(shown.split())
 
 
 @pytest.mark.any_version

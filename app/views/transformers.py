@@ -35,7 +35,6 @@ from perfmodel.prediction.ratio import ratio_between
 from perfmodel.specs.laid_out import laid_out
 from perfmodel.step.terms import sent
 from perfmodel.transformers.flops import NOMINAL_WORDS
-from perfmodel.transformers.memory import ROOM
 
 START = {"workload": "llama-3-70b", "gpus": 512, "global-batch-size": 1024, "node": "dgx-h100"}
 PRESETS: dict[str, dict[str, str]] = {
@@ -99,7 +98,8 @@ def table(rows: list[tuple[LayoutRow, int]]) -> list[dict[str, Any]]:
             "MFU, nominal": row.mfu_nominal,
             "HFU": row.hfu,
             "memory [GiB]": row.memory["bytes"] / GIB,
-            "of usable memory": row.memory["bytes"] / (ROOM * row.memory["capacity"]),
+            "of memory": row.memory["bytes"] / row.memory["capacity"],
+            "fits, probability": row.memory["fits_probability"],
             "pipeline idle [%]": 100 * row.bubble_fraction,
             "waits for messages [%]": 100 * sent(row.terms) / row.iteration_time,
             "tokens/s": row.tokens_per_second,
@@ -139,9 +139,8 @@ CONFIG = {
     "MFU, nominal": st.column_config.NumberColumn(format="percent", help=NOMINAL_WORDS),
     "HFU": st.column_config.NumberColumn(format="percent", help="with what is computed again"),
     "memory [GiB]": st.column_config.NumberColumn(format="%.1f", help="of the fullest GPU"),
-    "of usable memory": st.column_config.ProgressColumn(
-        format="percent", min_value=0.0, max_value=1.0, help=f"of what can be used, which is {ROOM:.0%} of it"
-    ),
+    "fits, probability": st.column_config.NumberColumn(format="percent"),
+    "of memory": st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0),
     "pipeline idle [%]": _SHARE,
     "waits for messages [%]": _SHARE,
     "tokens/s": st.column_config.NumberColumn(format="localized"),
@@ -265,10 +264,7 @@ def page(asked: Asked) -> None:
             st.markdown(f"**{decisions.of_run(plain(asked.picked['tokens']), costs, prediction)}**")
     show_warnings(best.caveats)
     whole = answer.capacity / GIB
-    fit = (
-        f"{answer.fitting:,} of {answer.candidates:,} layouts fit into the {ROOM * whole:.1f} GiB that "
-        f"can be used of a GPU's {whole:.1f} GiB"
-    )
+    fit = f"{answer.fitting:,} of {answer.candidates:,} layouts fit into the {whole:.1f} GiB of a GPU"
     st.caption(fit if len(rows) == answer.fitting else f"{fit}; listed are {len(rows):,} of them")
     if not rows:
         st.info("No layout that fits is of those asked for: clear a field of “Which layouts are listed”.")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
+from functools import cache
 from statistics import fmean, median
 from typing import TYPE_CHECKING, NamedTuple
 
 from perfmodel.reading import read_table
 from perfmodel.resources import folder
 from perfmodel.transformers.job import bare_job
-from perfmodel.transformers.memory import CONTEXT_BYTES, memory_of
+from perfmodel.transformers.memory import memory_of
 from perfmodel.transformers.words import short
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 GIB = 2**30
 RESERVED = "reserved"
 """What PyTorch's allocator holds, used or not."""
+COUNTED = {"allocated": "allocated", "active": "allocated", "used": RESERVED}
+"""What a peak counts, by a word of its ``peak_kind``."""
 
 
 class Peak(NamedTuple):
@@ -78,10 +81,9 @@ def peaks(runs: Iterable[TransformerRun]) -> list[Peak]:
     blocks: where a source publishes what was reserved, the prediction is what is used times
     ``reserved_over_used`` of the other sources.
     """
-    known = {run.run_id: run for run in runs}
-    with read_table(folder("validation") / "transformer_memory.csv") as file:
-        cells = list(csv.DictReader(file))
-    used = [_peak(known[row["run_id"]], row) for row in cells if row["run_id"] in known]
+    known = {run.run_id: run for run in runs if run.case is not None}
+    used = [_peak(known[row["run_id"]], row) for row in _of_known_runs() if row["run_id"] in known]
+    used += [_new_peak(known[row["memory_id"]], row) for row in new_cells() if row["memory_id"] in known]
     factors = {peak.run.source: reserved_over_used(used, peak.run.source) for peak in used}
     return [
         peak._replace(predicted=peak.predicted * factors[peak.run.source])
@@ -106,9 +108,35 @@ def reserved_over_used(used: Sequence[Peak], without: str) -> float:
     return max(median(map(median, ratios.values())), 1.0) if ratios else 1.0
 
 
+@cache
+def _of_known_runs() -> list[dict[str, str]]:
+    """The rows of ``transformer_memory.csv``."""
+    with read_table(folder("validation") / "transformer_memory.csv") as file:
+        return list(csv.DictReader(file))
+
+
+@cache
+def new_cells() -> list[dict[str, str]]:
+    """Return the rows of ``measured/transformer_memory.csv``, which came after the model was made."""
+    with read_table(folder("validation") / "measured" / "transformer_memory.csv") as file:
+        return list(csv.DictReader(file))
+
+
+def _new_peak(run: TransformerRun, row: dict[str, str]) -> Peak:
+    kind, unknown = row["peak_kind"], "software" if run.nearest_stack else ""
+    counted = next((counted for word, counted in COUNTED.items() if word in kind), "")
+    if not unknown and not (run.states_layout and run.states_memory):
+        unknown = "layout"
+    return Peak(run, float(row["peak_memory_bytes"] or "nan"), _tensors(run), counted, unknown)
+
+
+def _tensors(run: TransformerRun) -> float:
+    assert run.case is not None
+    return float(memory_of(bare_job(run.case)).tensors)
+
+
 def _peak(run: TransformerRun, row: dict[str, str]) -> Peak:
-    used = needed_bytes(run) - CONTEXT_BYTES
-    return Peak(run, float(row["peak_gib"]) * GIB, used, row["counted"], row["open"])
+    return Peak(run, float(row["peak_gib"]) * GIB, _tensors(run), row["counted"], row["open"])
 
 
 def layout_words(run: TransformerRun) -> str:

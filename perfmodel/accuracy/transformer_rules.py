@@ -174,7 +174,8 @@ def recomputation(case: Case, stack: Stack) -> Layout:
 
     def needs(recompute: int) -> float:
         again = layout._replace(recompute=recompute, recomputed_layers=float(recompute == FULL))
-        return float(memory_of(bare_job(case._replace(layout=again))).total)
+        memory = memory_of(bare_job(case._replace(layout=again)))
+        return float(memory.tensors + memory.reserved)
 
     flash = bool(case.stack.flash)
     if (stack.recomputes == "none" and flash) or (

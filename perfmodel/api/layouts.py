@@ -17,6 +17,7 @@ from perfmodel.candidates import TooManyCandidates
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.link_caveats import doubt_adapters
 from perfmodel.prediction.bound import bounded, least_layout_time
+from perfmodel.prediction.memory_odds import memory_figures
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.layout import caveats, check_adapters
 from perfmodel.specs.stack import DEFAULT_STACK, stack
@@ -66,7 +67,7 @@ class LayoutRow:
     terms: dict[str, float]
     """Exposed times by the names of ``Prediction.terms``, which sum to ``iteration_time``."""
     memory: dict[str, float]
-    """``bytes`` and ``capacity`` of the fullest rank, and what fills it by name."""
+    """``bytes``, ``low_80``, ``high_80``, ``capacity``, ``fits_probability``, and what fills it, by name."""
     mfu: float
     """By the model's FLOP that are computed."""
     mfu_nominal: float
@@ -347,7 +348,7 @@ def _row(
         time,
         bounded(ends(time, novelty(model, fabric.accelerator.id, framework).spread), time, least),
         terms,
-        {"bytes": sum(memory.values()), "capacity": fabric.accelerator.memory_capacity, **memory},
+        memory_figures(memory, fabric.accelerator.memory_capacity),
         mfu,
         nominal,
         mfu * again,

@@ -64,6 +64,8 @@ class Plan:
     """On the fullest accelerator."""
     memory_capacity: float | None
     """Of one accelerator [B]."""
+    memory: dict[str, float]
+    """``fits_probability``, and ``low_80`` and ``high_80`` of ``memory_bytes`` [B]."""
     framework: str | None
     """That trains it; of networks of which copies are trained by any, None."""
     layout: dict[str, int | str] | None

@@ -62,6 +62,8 @@ class ScalingRow:
     """How many times as fast it is as the first row; None of that."""
     fits: bool
     """Whether the memory of an accelerator is enough."""
+    fits_probability: float
+    """How likely it is."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -183,6 +185,7 @@ def _row(count: int, prediction: Prediction, first: Prediction) -> ScalingRow:
         high_80=interval.high_80 if interval else None,
         ratio=None if prediction is first else ratio_between(prediction, first, _gpus(first)),
         fits=prediction.memory.fits,
+        fits_probability=prediction.memory.probability,
     )
 
 
@@ -196,7 +199,7 @@ def notes_of(predictions: Sequence[Prediction]) -> list[str]:
     if last is first:
         return _cut(predictions)
     ratio = ratio_between(last, first, _gpus(first))
-    unfit = "" if first.memory.fits else f"; {_gpus(first)} could not run it, as it does not fit"
+    unfit = "" if first.memory.fits else f"; on {_gpus(first)} it {first.memory.verdict}"
     return [f"{_gpus(last)}: {ratio.sentence}{unfit}", *_cut(predictions)]
 
 

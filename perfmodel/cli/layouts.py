@@ -93,15 +93,15 @@ def _show(answer: Layouts, top: int) -> None:
     from rich.text import Text
 
     from perfmodel.cli.render import console, table
+    from perfmodel.prediction.memory_odds import short_verdict
     from perfmodel.reports.figures import ruled_out_lines, run_of_layouts
     from perfmodel.transformers.flops import NOMINAL_WORDS
     from perfmodel.transformers.grid import TOO_LARGE
-    from perfmodel.transformers.memory import ROOM
     from perfmodel.units import show
 
     out = console()
     out.print(Text(f"{answer.workload} on {answer.machine}", style="bold"))
-    shown = table("layout", "micro", "iteration", "MFU", "memory", "bubble", "exposed")
+    shown = table("layout", "micro", "iteration", "MFU", "memory", "fits", "bubble", "exposed")
     shown.padding = (0, 1, 0, 0)
     rows = answer.distinct()[:top]
     for row, _ in rows:
@@ -111,6 +111,7 @@ def _show(answer: Layouts, top: int) -> None:
             show(row.iteration_time, "s"),
             f"{row.mfu:.1%}",
             _gib(row.memory["bytes"]),
+            short_verdict(row.memory["fits_probability"]),
             f"{row.bubble_fraction:.1%}",
             f"{_exposed(row):.1%}",
         )
@@ -129,8 +130,8 @@ def _show(answer: Layouts, top: int) -> None:
     out.print(Text("micro: samples of a pass x passes of a step; exposed: share of waiting for messages"))
     nominal = f"the first has {best.mfu_nominal:.1%} {NOMINAL_WORDS}"
     out.print(Text(f"MFU counts what is computed, without masked scores; {nominal}"))
-    room = f"{_gib(ROOM * answer.capacity)} of {_gib(answer.capacity)}"
-    out.print(Text(f"{answer.fitting} of {answer.candidates} layouts fit into {room} each"))
+    fitting = f"{answer.fitting} of {answer.candidates} layouts fit into {_gib(answer.capacity)} each"
+    out.print(Text(f"{fitting}; fits: yes, or with what probability"))
     if folded := sum(more for _, more in rows):
         out.print(Text(f"{folded} more take as long as one of these, and no less memory (--json)"))
     for line in ruled_out_lines(answer.ruled_out):

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from perfmodel.prediction.memory_odds import short_verdict
 from perfmodel.prediction.result import Prediction
 from perfmodel.reports.figures import figures, interval_lines, overflows, target_lines, unfit
 from perfmodel.step.terms import ANY_TERM
@@ -157,7 +158,7 @@ def show_scaling(scaling: Scaling) -> None:
             f"{row.speedup:.2f}",
             f"{row.scaling_efficiency:.1%}",
             shown_part(row.exposed_communication_time, row.iteration_time),
-            "yes" if row.fits else "NO",
+            short_verdict(row.fits_probability),
         )
     out.print(shown)
     for note in scaling.notes:

@@ -22,8 +22,13 @@ SAME = 5e-4
 
 def verdict(cases: Sequence[Case]) -> str:
     """One line: which is faster, by how much, at what cost, and which do not fit their memory."""
-    lacking = ", ".join(case.name for case in cases if not case.prediction.memory.fits)
-    return _order(cases) + (f"; DOES NOT FIT its memory: {lacking}" if lacking else "")
+    lacking: dict[str, list[str]] = {}
+    for case in cases:
+        if not case.prediction.memory.fits:
+            lacking.setdefault(case.prediction.memory.verdict.upper(), []).append(case.name)
+    return "; ".join(
+        [_order(cases), *(f"{word} its memory: {', '.join(of)}" for word, of in lacking.items())]
+    )
 
 
 def _order(cases: Sequence[Case]) -> str:

@@ -64,6 +64,31 @@ def activation_memory_bytes(local_batch_size: Real, activation_bytes_per_sample:
     return local_batch_size * activation_bytes_per_sample
 
 
+@formula(cites="pytorch-memory-stats")
+def allocator_bytes(allocated_bytes: Real, allocator_share: Real) -> Real:
+    r"""Memory that a caching allocator loses to rounding and between blocks.
+
+    .. math:: M_f = f\,M_t
+
+    Parameters
+    ----------
+    allocated_bytes : M_t [B]
+    allocator_share : f [1]
+
+    Returns
+    -------
+    memory [B]
+
+    Examples
+    --------
+    A twentieth of 20 GB of tensors.
+
+    >>> allocator_bytes(20e9, 0.05)
+    1000000000.0
+    """
+    return allocator_share * allocated_bytes
+
+
 @formula(cites="rajbhandari2020", symbolic=False)
 def training_memory_bytes(**memory_rows: Real) -> Real:
     r"""Memory of one training step: model states, activations, and what the framework keeps.

@@ -145,6 +145,35 @@ def product_checkpoint_bytes(
     return tokens * (4 * hidden_size / sequence_shards + (2 * value_width + product_width) / tensor_parallel)
 
 
+@formula(cites="pytorch-zero-grad")
+def fresh_gradient_bytes(gradient_bytes: Real, recomputed_bytes: Real, activation_bytes: Real) -> Real:
+    r"""Bytes of gradients at the peak of a step that begins without any.
+
+    .. math:: M = \max(0,\; S + A_r - A)
+
+    Gradients take the place of activations as the backward pass frees them, so memory is fullest before it,
+    with all activations, or after it, with all gradients and the last layer that was computed again.
+
+    Parameters
+    ----------
+    gradient_bytes : S [B]
+    recomputed_bytes : A_r [B], of one layer; 0 where none is computed again
+    activation_bytes : A [B], with logits, when they are fullest
+
+    Returns
+    -------
+    memory [B], above the activations at their fullest
+
+    Examples
+    --------
+    16 GB of gradients, 10 GB of activations: the peak is after the backward pass.
+
+    >>> fresh_gradient_bytes(16e9, 0, 10e9) / 1e9
+    6.0
+    """
+    return ops.maximum(gradient_bytes + recomputed_bytes - activation_bytes, 0.0)
+
+
 @formula(cites=("narayanan2021", "korthikanti2022"))
 def micro_batches_kept(
     accumulation_steps: Real, pipeline_parallel: Real, virtual_stages: Real, interleaved: Real

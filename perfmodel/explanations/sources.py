@@ -307,7 +307,7 @@ def _of_fit(case: Case) -> list[Source]:
 
 def _constants_of(case: Case) -> list[str]:
     """The constants that no run was fitted for and that matter here."""
-    setting, names = case.setting, ["reserved_bytes"]
+    setting, names = case.setting, ["reserved_bytes", "allocator_share"]
     fitted = json.loads(calibration_module.FITTED.read_text("utf-8"))["scaling"]
     if setting.world_size > 1 and setting.scenario.jitter is None:
         names.append("jitter")

@@ -18,6 +18,7 @@ from perfmodel.planning.machines import Machine
 from perfmodel.planning.rejected import Rejected, rejected_plans
 from perfmodel.planning.startable import instead, startable, startable_front
 from perfmodel.prediction import Prediction, predict
+from perfmodel.prediction.memory_odds import stated_odds
 from perfmodel.prediction.ratio import chance_above_one, ratio_between
 from perfmodel.specs.scenario import scenario_of
 from perfmodel.specs.store import Catalogue
@@ -95,6 +96,7 @@ class SearchResult:
             "deadline_risk": _risk(row["run_time"], ends, goal.deadline),
             "within_budget": None if goal.budget is None or cost is None else cost <= goal.budget,
             "budget_risk": _risk(cost, ends, goal.budget),
+            "memory": stated_odds(row["memory_bytes"], row["memory_capacity"] or math.inf)._asdict(),
             "within_published": self.fit.within_range(row["global_batch_size"]) if self.fit else None,
         }
 

@@ -12,6 +12,8 @@ from perfmodel.planning.front import LIKELY, SLACK
 from perfmodel.planning.goal import USUAL_CHECKPOINT_BANDWIDTH, USUAL_FAILURE_INTERVAL, Goal
 from perfmodel.planning.results import SearchResult
 from perfmodel.prediction.limits import replicas_alone
+from perfmodel.prediction.memory_odds import CERTAIN
+from perfmodel.prediction.memory_odds import verdict as fit_words
 from perfmodel.prediction.target import tokens_note
 from perfmodel.prices import DEFAULT_SERVICE_YEARS
 from perfmodel.sharing import predicts_tokens
@@ -51,6 +53,8 @@ def verdict(result: SearchResult) -> list[str]:
         ]
     else:
         lines = [f"Take {named(chosen)}: {_words(chosen)}{within}."]
+    if (chance := chosen["memory"]["fits_probability"]) < CERTAIN:
+        lines.append(f"It {fit_words(chance)}.")
     if result.fit is not None and not chosen["within_published"]:
         batch = f"{chosen['global_batch_size']:,}"
         lines.append(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from perfmodel.calibration import Calibration
+from perfmodel.prediction.memory_odds import odds_of
 from perfmodel.prediction.result import DeviceMemory, Memory
 from perfmodel.resolve import Setting
 from perfmodel.step.memory import memory_of, of_the_others
@@ -15,6 +16,7 @@ def memory_needed(setting: Setting, constants: Calibration) -> Memory:
         bytes=float(needed),
         capacity=capacity,
         fits=needed <= capacity,
+        **odds_of(float(needed), capacity, [])._asdict(),
         largest_local_batch_size=largest,
         rows=rows,
         devices=_devices(setting, rows),
@@ -45,7 +47,7 @@ def _devices(setting: Setting, rows: dict[str, float]) -> list[DeviceMemory]:
 def does_not_fit(memory: Memory) -> str:
     """Return what is needed, what there is, and the largest batch that fits."""
     gib = 2**30
-    needed = f"does not fit: {memory.bytes / gib:.1f} GiB needed, {memory.capacity / gib:.1f} GiB there"
+    needed = f"{memory.verdict}: {memory.bytes / gib:.1f} GiB needed, {memory.capacity / gib:.1f} GiB there"
     if memory.largest_local_batch_size:
         return f"{needed}; the largest batch that does is {memory.largest_local_batch_size}"
     return f"{needed}; not even a batch of 1 does"

@@ -3,6 +3,7 @@
 import json
 from typing import Any, Literal
 
+from perfmodel.prediction.memory_odds import verdict
 from perfmodel.specs.record import Record, fresh, late
 from perfmodel.specs.understood import Understood
 from perfmodel.units import plural, rate, show, three_digits
@@ -42,12 +43,30 @@ class Memory(_Result):
     """What a program can use."""
     fits: bool
     """Whether that is at most the capacity."""
+    fits_probability: float | None = None
+    """Probability that it fits; None, as the next two, in answers saved before there was one."""
+    low_80: float | None = None
+    """Lower end of the 80 % interval of ``bytes`` [B]."""
+    high_80: float | None = None
+    """Upper end of it [B]."""
+    not_stated: list[str] = fresh(list)
+    """Options that decide the memory and are left to their defaults: the interval is wider for them."""
     largest_local_batch_size: int
     """The largest that fits; 0 where not even the model does."""
     rows: dict[str, float] = fresh(dict)
     """What it is made of, summing to ``bytes``; empty in answers saved before there were any."""
     devices: list[DeviceMemory] = fresh(list)
     """By accelerator where they differ, the fullest first; empty where all keep the same."""
+
+    @property
+    def verdict(self) -> str:
+        """Whether it fits, with the probability where that is not certain."""
+        return verdict(self.probability)
+
+    @property
+    def probability(self) -> float:
+        """That it fits; 1 or 0 in answers saved before there was one."""
+        return float(self.fits) if self.fits_probability is None else self.fits_probability
 
 
 class Traffic(_Result):
@@ -265,7 +284,8 @@ class Prediction(_Result):
         ]
         if not self.memory.fits:
             need, have = (size / 2**30 for size in (self.memory.bytes, self.memory.capacity))
-            lines[1:3] = [f"  DOES NOT FIT: {need:.1f} of {have:.1f} GiB; iteration {_times(self)} if it did"]
+            said = f"{self.memory.verdict.upper()}: {need:.1f} of {have:.1f} GiB"
+            lines[1:3] = [f"  {said}; iteration {_times(self)} if it did"]
         return "\n".join(lines)
 
     __str__ = __repr__

@@ -27,8 +27,9 @@ MEMORY_ROWS = 3
 
 
 def overflow(prediction: Prediction) -> str | None:
-    """Return that a job does not fit its memory; None where it fits."""
-    return None if prediction.memory.fits else f"DOES NOT FIT: {_held(prediction)}"
+    """Return that a job hardly fits its memory, or does not; None where it rather fits."""
+    memory = prediction.memory
+    return None if memory.fits else f"{memory.verdict.upper()}: {_held(prediction)}"
 
 
 def overflows(predictions: Sequence[Prediction]) -> str | None:
@@ -146,8 +147,13 @@ def memory_lines(prediction: Prediction) -> list[tuple[str, str]]:
     """Return what a job takes of the memory, and what fills it, by label."""
     memory = prediction.memory
     what = "batch" if prediction.layout is None else "a micro-batch of"
-    fits = f"fits up to {what} {memory.largest_local_batch_size}" if memory.fits else "DOES NOT FIT"
+    word = memory.verdict.replace("does not fit", "DOES NOT FIT")
+    fits = f"{word}, up to {what} {memory.largest_local_batch_size}" if memory.fits else word
     report = [("memory", f"{_held(prediction)}; {fits}")]
+    if memory.low_80 is not None and memory.high_80 is not None:
+        ends = f"{memory.low_80 / 2**30:.1f} to {memory.high_80 / 2**30:.1f} GiB with 80 % confidence"
+        wider = ", ".join(f"--{name}" for name in memory.not_stated)
+        report.append(("", f"{ends}; less wide with {wider}" if wider else ends))
     if uses := listed(memory.rows):
         report.append(("", ", ".join(f"{label} {size / 2**30:.1f}" for label, size in uses[:MEMORY_ROWS])))
     return report

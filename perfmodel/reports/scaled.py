@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from perfmodel.api.scale import Scaling
+from perfmodel.prediction.memory_odds import short_verdict
 from perfmodel.reports.figures import overflows
 from perfmodel.reports.page import Listing, Page, Span, Spans
 from perfmodel.reports.sources import sources_behind
@@ -90,7 +91,7 @@ def _table(scaling: Scaling) -> Listing:
                 f"{row.speedup:.2f}",
                 f"{row.scaling_efficiency:.1%}",
                 shown_part(row.exposed_communication_time, row.iteration_time),
-                "yes" if row.fits else "NO",
+                short_verdict(row.fits_probability),
             ]
             for row in scaling.rows
         ],

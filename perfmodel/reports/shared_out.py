@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from perfmodel.api.layouts import SHOWN, LayoutRow, Layouts
 from perfmodel.api.run_costs import first_scenario
+from perfmodel.prediction.memory_odds import short_verdict, verdict
 from perfmodel.reports.costs import cost_listing, cost_notes
 from perfmodel.reports.figures import ruled_out_lines, run_of_layouts
 from perfmodel.reports.page import Listing, Page, Shares, Span, Spans
@@ -14,7 +15,7 @@ from perfmodel.step.memory import listed
 from perfmodel.step.terms import ANY_TERM, sent
 from perfmodel.transformers.flops import COUNTED
 from perfmodel.transformers.grid import TOO_LARGE
-from perfmodel.transformers.memory import ROOM
+from perfmodel.transformers.memory import Memory
 from perfmodel.transformers.words import in_full
 from perfmodel.units import rate, show, without_rounding
 
@@ -50,8 +51,8 @@ def page_of_layouts(
         *answer.notes,
         *(f"intervals are wider because {reason}" for reason in answer.wider_because),
         *(f"of the first, {caveat}" for caveat in best.caveats),
-        f"{answer.fitting:,} of {answer.candidates:,} layouts fit into {ROOM * capacity:.1f} of "
-        f"{capacity:.1f} GiB of each accelerator",
+        f"{answer.fitting:,} of {answer.candidates:,} layouts fit into {capacity:.1f} GiB of each "
+        "accelerator",
         *([ruled_out] if ruled_out else []),
         COUNTED,
     ]
@@ -66,7 +67,7 @@ def page_of_layouts(
             f"{in_full(best.layout)}: {show(best.iteration_time, 's')} a step (80 %: {low} to {high}), "
             f"{rate(best.tokens_per_second)} tokens/s.",
             f"MFU {best.mfu:.1%} ({best.mfu_nominal:.1%} nominal); {best.memory['bytes'] / 2**30:.1f} of "
-            f"{capacity:.1f} GiB on the fullest accelerator.",
+            f"{capacity:.1f} GiB on the fullest accelerator: {verdict(best.memory['fits_probability'])}.",
             *([] if run is None else [run]),
         ],
         charts=[_times([row for row, _ in rows]), _terms(best)],
@@ -92,6 +93,7 @@ def _listed(rows: list[LayoutRow], whole: int) -> Listing:
         "nominal",
         "HFU",
         "GiB",
+        "fits",
         "idle",
         "exposed",
     )
@@ -107,6 +109,7 @@ def _listed(rows: list[LayoutRow], whole: int) -> Listing:
                 f"{row.mfu_nominal:.1%}",
                 f"{row.hfu:.1%}",
                 f"{row.memory['bytes'] / 2**30:.1f}",
+                short_verdict(row.memory["fits_probability"]),
                 f"{row.bubble_fraction:.1%}",
                 f"{sent(row.terms) / row.iteration_time:.1%}",
             ]
@@ -116,7 +119,7 @@ def _listed(rows: list[LayoutRow], whole: int) -> Listing:
 
 
 def _memory(row: LayoutRow) -> Listing:
-    uses = {name: size for name, size in row.memory.items() if name not in ("bytes", "capacity")}
+    uses = {name: row.memory[name] for name in Memory._fields}
     return Listing(
         "Memory of the first, on its fullest accelerator",
         ("", "GiB"),

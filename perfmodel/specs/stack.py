@@ -152,7 +152,13 @@ _KEMPNER_2025 = _SHARDED._replace(
 )
 
 STACKS: dict[str, dict[int, Stack]] = {
-    "megatron-lm": _MEGATRON | {2022: _MEGATRON_2022._replace(pace="early")},
+    "megatron-lm": {
+        2019: _MEGATRON[2019],
+        2022: _MEGATRON_2022._replace(pace="early"),
+        2023: _MEGATRON_2023,
+        2024: _MEGATRON_2024._replace(gradient_bytes=4),
+        2025: _MEGATRON_2025._replace(gradient_bytes=4),
+    },
     "megatron-core": _MEGATRON,
     "nemo": {year: each._replace(slow_start=True) for year, each in _MEGATRON.items()},
     "megatron-deepspeed": {
@@ -167,6 +173,17 @@ STACKS: dict[str, dict[int, Stack]] = {
     "llm-foundry": {
         2023: _SHARDED._replace(
             biased_attention=True, logit_bytes=4, dropout=False, pipelined_shardings=_NONE
+        )
+    },
+    "torchtune": {
+        2024: _SHARDED._replace(
+            states="half",
+            logit_bytes=6.5,
+            compiles_loss=True,
+            dropout=False,
+            pads_vocabulary=False,
+            pipelined_shardings=_NONE,
+            recomputes="full",
         )
     },
     "torchtitan": {2024: _TITAN_2024, 2025: _TITAN_2025, 2026: _TITAN_2025._replace(keeps_logits=False)},
@@ -204,13 +221,18 @@ STACKS: dict[str, dict[int, Stack]] = {
 """By name, and by the first year that the facts hold from.
 
 They are those of the projects' documentation and default recipes as far as a prototype knew them.  Assumed,
-and plausible on the runs they were seen with: that Megatron sums bf16 gradients in fp32 until 2023; that
-NeMo on A100 ran without FlashAttention in 2023; that KempnerForge gathers parameters anew for each
+and plausible on the runs they were seen with: that Megatron-Core and NeMo sum bf16 gradients in fp32 until
+2023; that NeMo on A100 ran without FlashAttention in 2023; that KempnerForge gathers parameters anew for each
 micro-batch of a pipeline; that OneFlow and nanotron hide gradients.
 
 Read in code, of December 2024: torchtitan's `apply_fsdp` keeps gathered parameters under a pipeline, and
 `torch.distributed.pipelining` has a receive buffer for each micro-batch and chunk, and `output_chunks` until
 the step ends (`_PipelineStageBase`); torchtitan asks for no outputs since October 2025.
+
+Read in code, 2026-11-26: Megatron-LM's `validate_args` (`megatron/training/arguments.py`) sums and sends the
+gradients of bf16 training in fp32, of late unless `--grad-reduce-in-bf16` or `--main-grads-dtype` says
+otherwise.  torchtune's recipes (`recipes/configs/llama3_1`) keep weights, and with them gradients and Adam's
+moments, in bf16, and checkpoint every layer.
 
 What replicas can share is what options offer: Megatron-LM's distributed optimizer is ZeRO 1, Megatron-FSDP
 (2025) does all without a pipeline; DeepSpeed refuses ZeRO 2 and 3 under a pipeline; torchtitan and
@@ -225,8 +247,9 @@ own attention has a memory-efficient kernel for older GPUs, as xFormers has.
 Bytes of a logit are counted in the code of the loss: Megatron-LM's `vocab_parallel_cross_entropy` turns fp32
 logits into their softmax and that into its gradient in place (4 + 2); `F.cross_entropy` of fp32 logits
 (torchtitan, which compiles its loss from 2025 on) keeps the softmax and makes two gradients (12), shared by
-tensor-parallel ranks one copy more (16), of 16-bit logits (KempnerForge) 8; fused kernels keep 16-bit logits
-and a gradient (llm-foundry, compiled: 4), or write the one over the other (llm.c: 2)."""
+tensor-parallel ranks one copy more (16), of 16-bit logits (KempnerForge) 8; torchtune's
+`CEWithChunkedOutputLoss` turns an eighth of them into fp32 at a time (2 + 4 + 4 / 8); fused kernels keep
+16-bit logits and a gradient (llm-foundry, compiled: 4), or write the one over the other (llm.c: 2)."""
 
 CALLED: dict[str, tuple[str, ...]] = {
     "megatron-lm": ("megatron",),

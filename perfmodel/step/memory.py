@@ -15,6 +15,7 @@ from perfmodel import ops
 from perfmodel.calibration import Calibration
 from perfmodel.equations.memory import (
     activation_memory_bytes,
+    allocator_bytes,
     largest_local_batch_size,
     parameter_memory_bytes,
     training_memory_bytes,
@@ -109,8 +110,14 @@ ROWS: dict[str, Row] = {
 """Every use of memory by name; they sum to what training needs."""
 OF_THE_FIRST = ("optimizer", "whole_batch", "summed_gradients")
 """Rows that GPU 0 alone has where one process shares the batch out and updates the parameters there."""
-SHARED_LABELS = {"logits": "logits", "other": "layers gathered, context and libraries"}
-"""What people call those that a transformer has besides where it is shared out."""
+ALLOCATOR = "allocator"
+"""What the allocator loses to rounding and between blocks, a share of all rows but ``reserved``."""
+MORE_LABELS = {
+    "logits": "logits",
+    "other": "layers gathered",
+    ALLOCATOR: "allocator's rounding and fragments",
+}
+"""What people call further rows: those of a model-parallel transformer, and the allocator's."""
 
 
 class Need(NamedTuple):
@@ -129,7 +136,8 @@ class Need(NamedTuple):
 def memory_of(setting: Setting, constants: Calibration) -> Need:
     """Return what training takes of the fullest accelerator's memory."""
     rows: dict[str, Any] = {}
-    fixed = each_sample = 0.0
+    fixed: Any = 0.0
+    each_sample: Any = 0.0
     for name, _, size_of, grows in ROWS.values():
         size = size_of(setting, constants)
         if grows:
@@ -138,6 +146,10 @@ def memory_of(setting: Setting, constants: Calibration) -> Need:
         else:
             fixed += size
         rows[name] = size
+    share = constants.allocator_share
+    rows[ALLOCATOR] = allocator_bytes(sum(rows.values()) - rows["reserved"], share)
+    fixed += allocator_bytes(fixed - rows["reserved"], share)
+    each_sample += allocator_bytes(each_sample, share)
     capacity = setting.accelerator.memory_capacity
     # a table of layers may say nothing of activations
     largest = largest_local_batch_size(capacity, fixed, ops.maximum(each_sample, 1.0))
@@ -150,7 +162,9 @@ def of_the_others(setting: Setting, rows: Mapping[str, Any]) -> dict[str, Any] |
     """Return the rows of the accelerators that are not the first; None where all keep the same."""
     if setting.strategy != ONE_PROCESS or setting.world_size == 1 or not setting.framework.python_replicas:
         return None
-    return {name: 0.0 if name in OF_THE_FIRST else size for name, size in rows.items()}
+    others = {name: 0.0 if name in OF_THE_FIRST else size for name, size in rows.items()}
+    mine, theirs = (sum(each.values()) - each[ALLOCATOR] - each["reserved"] for each in (rows, others))
+    return others | {ALLOCATOR: rows[ALLOCATOR] * theirs / mine}
 
 
 def listed(rows: Mapping[str, float]) -> list[tuple[str, float]]:
@@ -159,5 +173,5 @@ def listed(rows: Mapping[str, float]) -> list[tuple[str, float]]:
     >>> listed({"weights": 4.0, "weight_copy": 0.0, "activations": 9.0})
     [('activations', 9.0), ('weights', 4.0)]
     """
-    labels = SHARED_LABELS | {row.name: row.label for row in ROWS.values()}
+    labels = MORE_LABELS | {row.name: row.label for row in ROWS.values()}
     return sorted(((labels[name], size) for name, size in rows.items() if size), key=lambda row: -row[1])

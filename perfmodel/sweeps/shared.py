@@ -32,7 +32,7 @@ from perfmodel.transformers.evaluate import case_of_setting, fabric_of_setting, 
 from perfmodel.transformers.job import Job
 from perfmodel.transformers.job import rows as chosen
 from perfmodel.transformers.many import distinct, job_of_many, step_of_many
-from perfmodel.transformers.memory import ROOM, memory_of
+from perfmodel.transformers.memory import memory_of
 from perfmodel.transformers.own_runs import measured_run, merged, runs_of_file, update_of
 from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.traffic import traffic_of
@@ -338,8 +338,8 @@ def answers(
         "communication_time": sum(row.time for row in traffic_of(job, step, fitted().parameters)) * factor,
         "memory_bytes": memory.total,
         "memory_capacity": capacity,
-        "fits": memory.total <= ROOM * capacity,
-        "largest_local_batch_size": largest_micro_batch(job, ROOM * capacity),
+        "fits": memory.total <= capacity,
+        "largest_local_batch_size": largest_micro_batch(job, capacity),
     }
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from perfmodel import ops
+from perfmodel.calibration import calibration
+from perfmodel.equations.memory import allocator_bytes
 from perfmodel.equations.transformer_memory import (
     checkpoint_bytes,
+    fresh_gradient_bytes,
     last_micro_batches_kept,
     layer_activation_bytes,
     micro_batches_kept,
@@ -19,11 +22,10 @@ from perfmodel.transformers.job import Job
 from perfmodel.transformers.step import Held, held_parameters, trained_parameters
 
 CONTEXT_BYTES = 1.5e9
-"""CUDA, and the buffers of NCCL (assumed)."""
+"""Context of CUDA or ROCm with kernels of PyTorch, workspaces of libraries, buffers of NCCL (assumed: kernels
+alone took 1.34 GiB of a V100, by Hugging Face's "Model training anatomy", 2022, read 2026-11-26)."""
 KEPT_LOGIT_BYTES = 2
 """Of a logit that is an output of the last stage: 16 bits."""
-ROOM = 0.95
-"""Of the memory a program can use; the rest is lost between blocks (assumed)."""
 FULL_GRADIENT_BYTES = 4
 """Of a gradient that is summed over micro-batches: fp32."""
 
@@ -39,12 +41,21 @@ class Memory(NamedTuple):
     logits: Any
     """With their loss; 0 where another stage of the pipeline, or the layer that runs again, takes more."""
     other: Any
-    """Parameters gathered for the moment, and the context of the driver and its libraries."""
+    """Parameters gathered for the moment."""
+    reserved: Any
+    """The driver's context, workspaces of libraries and communication buffers."""
+    allocator: Any
+    """Lost to rounding and between blocks."""
 
     @property
     def total(self) -> Any:
         """All of them [B]."""
         return sum(self)
+
+    @property
+    def tensors(self) -> Any:
+        """Without context and allocator: what PyTorch counts as allocated [B]."""
+        return sum(self[:-2])
 
 
 def memory_of(job: Job) -> Memory:
@@ -62,11 +73,11 @@ def memory_of_ends(job: Job) -> tuple[Memory, Memory]:
     stages = job.layout.pipeline_parallel
     mean = job.model.layers / stages
     most, least = (ops.where(stages > 1, each, mean) for each in (ops.ceil(mean), ops.floor(mean)))
-    first, last, logits = _activations(job, most, least)
-    return _of_stage(job, most, first, 0.0 * logits), _of_stage(job, least, last, logits)
+    first, last, logits, again = _activations(job, most, least)
+    return _of_stage(job, most, first, 0.0 * logits, again), _of_stage(job, least, last, logits, again)
 
 
-def _of_stage(job: Job, layers: Any, activations: Any, logits: Any) -> Memory:
+def _of_stage(job: Job, layers: Any, activations: Any, logits: Any, again: Any) -> Memory:
     """What a rank of a stage of so many layers keeps [B]."""
     layout, software, where = job.layout, job.stack, ops.where
     held = held_parameters(job, layers)
@@ -83,14 +94,18 @@ def _of_stage(job: Job, layers: Any, activations: Any, logits: Any) -> Memory:
     weights = states(held, software.weight_bytes, 3)
     adapters = where(software.adapts, states(trained, software.weight_bytes, 3), 0.0)
     optimizer = where(software.host_update, 0.0, states(trained, software.optimizer_bytes, 1))
-    return Memory(
+    gradients = states(trained, software.kept_gradient_bytes, 2)
+    fresh = software.fresh_gradients & (layout.pipeline_parallel * layout.accumulation_steps == 1)
+    gradients = where(fresh, fresh_gradient_bytes(gradients, again, activations + logits), gradients)
+    tensors = (
         weights + adapters,
-        states(trained, software.kept_gradient_bytes, 2),
+        gradients,
         optimizer,
         activations,
         logits,
-        where(layout.sharding == ZERO_3, _gathered(job, held, layers), 0.0) + CONTEXT_BYTES,
+        where(layout.sharding == ZERO_3, _gathered(job, held, layers), 0.0),
     )
+    return Memory(*tensors, CONTEXT_BYTES, allocator_bytes(sum(tensors), calibration().allocator_share))
 
 
 def _gathered(job: Job, held: Held, layers: Any) -> Any:
@@ -114,10 +129,11 @@ def _gathered(job: Job, held: Held, layers: Any) -> Any:
     return 2 * tables + weights + where(software.adapts, 0.0, gradients)
 
 
-def _activations(job: Job, most: Any, least: Any) -> tuple[Any, Any, Any]:
+def _activations(job: Job, most: Any, least: Any) -> tuple[Any, Any, Any, Any]:
     """Bytes of activations on the first stage, and on the last with its logits, when they are fullest.
 
     Of so many layers on the first, and on the last; where the layer that runs again takes more, logits are 0.
+    Last come the bytes of that layer.
     """
     model, layout, software, where = job.model, job.layout, job.stack, ops.where
     kept, again = _layer(job)
@@ -135,7 +151,7 @@ def _activations(job: Job, most: Any, least: Any) -> tuple[Any, Any, Any]:
     logits = tokens * (software.logit_bytes * words + gathered)
     last = last + where(software.keeps_logits, KEPT_LOGIT_BYTES * words * tokens * (steps - 1), 0.0)
     with_logits = logits > again
-    return first + again, last + where(with_logits, 0.0, again), where(with_logits, logits, 0.0)
+    return first + again, last + where(with_logits, 0.0, again), where(with_logits, logits, 0.0), again
 
 
 def _layer(job: Job) -> tuple[Any, Any]:

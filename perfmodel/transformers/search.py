@@ -19,7 +19,7 @@ from perfmodel.transformers.grid import TOO_LARGE, Cell, grid_of
 from perfmodel.transformers.job import Case
 from perfmodel.transformers.machine import Fabric, chip_of
 from perfmodel.transformers.many import job_of_many, step_of_many
-from perfmodel.transformers.memory import ROOM, Memory, memory_of
+from perfmodel.transformers.memory import Memory, memory_of
 from perfmodel.transformers.parameters import Values
 from perfmodel.transformers.remedies import remedies_of
 from perfmodel.transformers.software import Options, Software, software_of
@@ -131,7 +131,7 @@ def search(
     count = len(layouts.recompute)
     memory = Memory(*(np.broadcast_to(column, (count,)) for column in memory_of(job)))
     total = np.asarray(memory.total)
-    fits = total <= ROOM * fabric.accelerator.memory_capacity
+    fits = total <= fabric.accelerator.memory_capacity
     if count > fits.sum():
         rejected[TOO_LARGE] = int(count - fits.sum())
     with np.errstate(divide="ignore", invalid="ignore"):

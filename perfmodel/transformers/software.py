@@ -49,6 +49,8 @@ class Software(NamedTuple):
     """Of one logit where its loss takes most."""
     shares_logits: Any
     sums_whole_gradients: Any
+    fresh_gradients: Any
+    """PyTorch's ``zero_grad`` frees them after a step: nothing else has buffers for them."""
     dropout: Any
     host_checkpoints: Any
     """Inputs of layers that are computed again wait in the host's memory."""
@@ -130,6 +132,7 @@ def software_of(stack: Stack, chip: Chip, model: Dimensions, layout: Layout, opt
         logit_bytes=logit,
         shares_logits=stack.shares_logits,
         sums_whole_gradients=stack.sums_whole_gradients,
+        fresh_gradients=gradient is not None,
         dropout=stack.dropout and model.has_dropout,
         host_checkpoints=options.host_checkpoints,
         shares_checkpoints=options.shares_checkpoints,
