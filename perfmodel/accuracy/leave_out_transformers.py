@@ -107,7 +107,7 @@ class TransformerFolds:
 
 def spread_of(run: TransformerRun, known: Fitted) -> float:
     """Return the standard deviation of ln(measured / predicted) of a run, from specs."""
-    return novelty_of(run, known).spread_by(known.spreads, run.kind, known)
+    return float(novelty_of(run, known).spread_by(known.spreads, run.kind, known))
 
 
 def fabric_of(run: TransformerRun) -> str:

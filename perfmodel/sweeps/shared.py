@@ -16,7 +16,7 @@ from perfmodel.prediction.bound import cut_ends, least_computation_time
 from perfmodel.prediction.shared import largest_micro_batch
 from perfmodel.prediction.start_up import epoch_starts, startup_time
 from perfmodel.resolve import Setting, accelerator_of, resolve
-from perfmodel.sharing import shared, stack_of
+from perfmodel.sharing import PRECISIONS, shared, stack_of
 from perfmodel.specs.laid_out import LaidOut
 from perfmodel.specs.layout import DEGREES, FULL, ZERO_3, Layout
 from perfmodel.specs.scenario import Scenario
@@ -36,7 +36,7 @@ from perfmodel.transformers.many import distinct, job_of_many, step_of_many
 from perfmodel.transformers.memory import ROOM, memory_of
 from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.traffic import traffic_of
-from perfmodel.transformers.uncertainty import ends, novelty, spread_of
+from perfmodel.transformers.uncertainty import ends, novelty, spread_of, widenings
 from perfmodel.workloads import workload
 
 if TYPE_CHECKING:
@@ -302,7 +302,7 @@ def answers(
     constants, runs : as for ``predict``, and the measured runs of an anchor
     of_size : what of a ``Setting`` differs among the layouts with their accelerators
     """
-    model, _ = network_of(setting.workload)
+    model, length = network_of(setting.workload)
     block = _with_arrays(setting, layout)._replace(**of_size or {})
     job = _job(setting, layout)
     step = step_of_many(job, fitted().parameters)
@@ -316,11 +316,10 @@ def answers(
     capacity = setting.accelerator.memory_capacity
     report: dict[str, Any] = {"iteration_time": time, **terms}
     report |= figures(block, time, baseline, traffic, layout.data_parallel)
+    others = widenings(model, length, PRECISIONS[setting.precision], report["mfu"])
+    new = novelty(model, setting.accelerator.id, setting.software, others=others)
     report |= cut_ends(
-        ends(
-            time,
-            spread_of(novelty(model, setting.accelerator.id, setting.software), start and start.weight),
-        ),
+        ends(time, spread_of(new, start and start.weight)),
         time,
         least_computation_time(block),
     )
