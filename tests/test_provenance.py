@@ -28,6 +28,7 @@ from perfmodel.resources import folder
 from perfmodel.sensitivity.elasticity import case_of
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.stack import ASSUMED, STACKS
 from perfmodel.specs.store import Catalogue
 from perfmodel.transformers.parameters import PARAMETERS, named, neutral_scores
 
@@ -129,6 +130,11 @@ def test_measured_facts_of_hardware_name_their_sources():
     for file in ("decoders.toml", "datasets.toml", "storage.toml"):
         for number in entries(tomllib.loads((folder("hardware_specs") / file).read_text("utf-8"))):
             assert number["source"] in keys() | NOT_ROWS.keys(), (file, number)
+
+
+def test_assumed_facts_of_software_name_the_runs_they_were_seen_with():
+    assert {source for sources in ASSUMED.values() for source in sources} <= keys()
+    assert {fact.split()[0] for fact in ASSUMED} - {"megatron"} <= STACKS.keys()
 
 
 def entries(table: dict[str, Any]) -> list[dict[str, Any]]:

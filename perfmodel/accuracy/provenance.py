@@ -16,6 +16,7 @@ from perfmodel.collectives import parameters as collectives
 from perfmodel.collectives.model import fitted as fitted_to_collectives
 from perfmodel.evidence import COLLECTIVES, TRANSFORMERS
 from perfmodel.learned import neutral_means, origins
+from perfmodel.specs.stack import ASSUMED
 from perfmodel.templating import render
 from perfmodel.transformers import parameters as transformers
 
@@ -155,4 +156,4 @@ def _error_of_collectives(source: str, name: str = "", mean: float = 0.0) -> flo
 
 def section() -> str:
     """Return the report's section on numbers that rest on one source, as Markdown."""
-    return render("provenance.md.j2", priors=one_source(), facts=facts())
+    return render("provenance.md.j2", priors=one_source(), facts=facts(), assumed=ASSUMED)
