@@ -125,16 +125,6 @@ class Calibration(NamedTuple):
         return self.launch_time, self.library_hop_latency, self.host_latency, self.crowd_latency
 
 
-def _assumed(table: dict[str, Any], prefix: str = "") -> list[str]:
-    names = []
-    for key, entry in table.items():
-        if entry.get("basis") == "assumed":
-            names.append(prefix + key)
-        elif "basis" not in entry and key != "sources":
-            names += _assumed(entry, f"{prefix}{key}.")
-    return names
-
-
 def with_scaling(constants: Calibration, numbers: Mapping[str, float]) -> Calibration:
     """Return ``constants`` with what several accelerators taught; links are ``link/KIND``.
 
@@ -252,21 +242,40 @@ def of_collectives() -> Mapping[str, Any]:
 
 
 @cache
-def before_fit() -> Calibration:
-    """The constants of ``calibration.toml`` alone: what was known or believed before any run was fitted."""
+def facts() -> Mapping[str, Mapping[str, Any]]:
+    """What ``calibration.toml`` says of each constant, by name; of links as ``link_fraction.KIND``."""
     table = tomllib.loads((Path(__file__).parent / "calibration.toml").read_text("utf-8"))
+    links = {f"link_fraction.{kind}": entry for kind, entry in table.pop("link_fraction").items()}
+    return links | {name: entry for name, entry in table.items() if name != "sources"}
 
-    def values(group: str) -> dict[str, float]:
-        return {key: float(entry["value"]) for key, entry in table[group].items()}
+
+@cache
+def before_fit(left_out: frozenset[str] = frozenset()) -> Calibration:
+    """The constants of ``calibration.toml`` alone: what was known or believed before any run was fitted.
+
+    Parameters
+    ----------
+    left_out : sources of measured rows that may not be looked at: what rests on them alone is neutral
+    """
+
+    def rests_on_them(entry: Mapping[str, Any]) -> bool:
+        return "neutral" in entry and left_out.issuperset(entry["sources"])
+
+    value: dict[str, Any] = {
+        name: float(entry["neutral"] if rests_on_them(entry) else entry["value"])
+        for name, entry in facts().items()
+    }
 
     return Calibration(
         efficiency=Efficiency({}),
         seen={"accelerator": frozenset(), "link": frozenset(), "software": frozenset()},
         reach={},
         spread={},
-        link_fraction=values("link_fraction"),
-        decode_rate=table["decode_rate"]["value"],
-        **{name: table[name]["value"] for name in SCALARS},
+        link_fraction={
+            name.removeprefix("link_fraction."): share for name, share in value.items() if "." in name
+        },
+        decode_rate=value["decode_rate"],
+        **{name: value[name] for name in SCALARS},
         **{name: of_collectives()["parameters"][learned] for name, learned in LATENCIES.items()},
-        assumed=tuple(_assumed(table)),
+        assumed=tuple(name for name, entry in facts().items() if entry["basis"] == "assumed"),
     )

@@ -36,9 +36,10 @@ from perfmodel.fitting import leave_out as fitting
 from perfmodel.fitting.learning_curve import DRAWS, GIVEN, _transformers, draws
 from perfmodel.fitting.out_of_sample import OutOfSample
 from perfmodel.fitting.runs import measured
+from perfmodel.learned import origins
 from perfmodel.resources import folder
 from perfmodel.specs.store import Catalogue
-from perfmodel.transformers.parameters import PARAMETERS, named, neutral_scores
+from perfmodel.transformers.parameters import neutral_scores
 
 SOURCES = ("torchtitan", "internevo", "nanotron", "maxtext-tpu", "dlperf-gpt", "kempnerforge")
 COLLECTIVE_SOURCES = (
@@ -237,27 +238,18 @@ def test_training_left_out_is_not_seen(training):
 
 
 def test_a_source_left_out_is_missed_as_by_the_fits_that_the_report_shows(transformers):
-    """Where no prior is shaped on it: others are neutral in all fits."""
+    """Where no prior rests on it: others are neutral in all fits."""
     evidence, data = leave_out_transformers.evidence_of(transformers), transformers.data
     usual = left_out(data, fit(data), drawn_to=neutral_scores(SOURCES))
     by_test = {row.id: row.error for row in leave_out(evidence, "source")}
     errors = np.array([by_test[run.run_id] for run in transformers.runs])
     apart = np.abs(errors - (data.logs - usual))
-    assert np.median(apart[data.sources != "maxtext-tpu"]) < 0.005
-    assert apart[data.sources != "maxtext-tpu"].max() < 0.06
+    rests_on = {each.only_source for each in origins("transformers").values()}
+    others = ~np.isin(data.sources, [*rests_on & {*SOURCES}])
+    assert np.median(apart[others]) < 0.005
+    assert apart[others].max() < 0.06
     # this one shaped a prior, of which nothing is known without it
     assert np.median(apart[data.sources == "maxtext-tpu"]) > 0.02
-
-
-def test_priors_shaped_on_a_source_are_neutral_without_it():
-    prior = PARAMETERS["launch_checkpointed"]
-    shaped = {each.shaped_on for each in PARAMETERS.values() if each.shaped_on}
-    assert prior.shaped_on == "vtrain-single"
-    assert named(neutral_scores())["launch_checkpointed"] == pytest.approx(prior.neutral)
-    assert not neutral_scores(shaped).any()
-    without = named(neutral_scores(shaped - {"vtrain-single"}))
-    assert without["launch_checkpointed"] == pytest.approx(prior.neutral)
-    assert without["biased"] == pytest.approx(PARAMETERS["biased"].mean)
 
 
 def test_publishers_are_of_sources():

@@ -11,7 +11,8 @@ import pytest
 from perfmodel.accuracy.held_out import UNSEEN
 from perfmodel.accuracy.transformer_compare import shipped_out_of_sample
 from perfmodel.accuracy.transformer_section import SWEEP, by_neutral_priors
-from perfmodel.transformers.parameters import PARAMETERS
+from perfmodel.evidence import TRANSFORMERS
+from perfmodel.learned import neutral_means
 from tests.readme import PAGES, README, REPORT, refreshed, refreshed_page
 
 ACCURACY = README.parent / "docs" / "accuracy"
@@ -127,9 +128,9 @@ def test_readme_leads_with_means_over_sources_and_names_what_one_source_shaped()
         f"By run it is {every['all']['mean_absolute_error']:.1%}, but {table['n'] / every['all']['n']:.0%}"
     )
     assert by_run.replace("%", " %") in words
-    shaped = [name for name, prior in PARAMETERS.items() if prior.shaped_on]
-    assert len(shaped) == 6
-    assert all(f"`{name}`" in words and f"`{PARAMETERS[name].shaped_on}`" in words for name in shaped)
+    assert len(neutral_means(TRANSFORMERS)) == 12
+    assert "Twelve priors rest on one source each" in words
+    assert "(validation/report.md#numbers-that-rest-on-one-source)" in words
     of_all = f"the mean is {neutral.over_sources:.1%} over sources and {neutral.over_rows:.1%} by run"
     of_table = f"{100 * neutral.by_source[SWEEP]:.1f} instead of {table['mean_absolute_error']:.1%}"
     assert of_all.replace("%", " %") in words

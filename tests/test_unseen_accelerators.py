@@ -22,7 +22,9 @@ ON_ANOTHER = (fitted().spreads[KIND] + fitted().accelerator_spread) * BY_SCALE[N
 
 
 def width(answer):
-    return math.log(answer.interval.high_80 / answer.iteration_time) / NORMAL_80
+    """Of the class, without what low utilisation adds."""
+    less_used = min(max(0.3 / answer.mfu, 1.0) ** 0.5, 1.5)
+    return math.log(answer.interval.high_80 / answer.iteration_time) / NORMAL_80 / less_used
 
 
 def reasons(answer):
@@ -45,7 +47,7 @@ def test_any_other_is_wider_by_what_accelerators_differ_by(accelerator):
     assert width(experts) == pytest.approx(
         (fitted().spreads["experts"] + fitted().accelerator_spread) * BY_SCALE[EXPERTS]
     )
-    assert len(experts.interval.wider_because) == 2
+    assert len(experts.interval.wider_because) == 2 + (experts.mfu < 0.3)
 
 
 def test_an_accelerator_of_ones_own_is_another(tmp_path):

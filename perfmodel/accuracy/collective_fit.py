@@ -94,24 +94,32 @@ def log_times(parameters: Array, data: Data) -> Array:
     return np.asarray(np.log(each.time(data.message_bytes)))
 
 
-def fit(data: Data) -> Array:
-    """Return the parameters nearest to the measured times, drawn towards their prior; their logarithms.
+def evaluated(parameters: Array, data: Data) -> tuple[Array, Array]:
+    """Return logarithms of predicted times [s], and their slopes by those of the parameters."""
+    steps = np.concatenate([np.zeros((1, len(parameters))), STEP * np.eye(len(parameters))])
+    now, *moved = log_times(parameters + steps, data)
+    return now, (np.stack(moved, axis=1) - now[:, None]) / STEP
 
-    Every source weighs the same, however many rows it has.
+
+def weights(data: Data) -> Array:
+    """Return the weight of each row: every source weighs the same, however many rows it has."""
+    _, source, count = np.unique(data.sources, return_inverse=True, return_counts=True)
+    return np.asarray(SOURCE_WEIGHT / count[source])
+
+
+def fit(data: Data, drawn_to: Array | None = None) -> Array:
+    """Return the parameters nearest to the measured times; their logarithms.
+
+    Parameters
+    ----------
+    drawn_to : logarithms that they are drawn towards; by default the means of their priors
     """
     mean, spread = means()
-    _, source, count = np.unique(data.sources, return_inverse=True, return_counts=True)
-
-    def evaluate(parameters: Array) -> tuple[Array, Array]:
-        steps = np.concatenate([np.zeros((1, len(parameters))), STEP * np.eye(len(parameters))])
-        now, *moved = log_times(parameters + steps, data)
-        return now, (np.stack(moved, axis=1) - now[:, None]) / STEP
-
     return least_squares(
-        evaluate,
+        lambda parameters: evaluated(parameters, data),
         data.logs,
-        SOURCE_WEIGHT / count[source],
-        mean,
+        weights(data),
+        mean if drawn_to is None else drawn_to,
         spread,
         noise=NOISE,
         robust=2 * NOISE,

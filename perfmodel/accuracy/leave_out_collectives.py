@@ -11,6 +11,9 @@ from perfmodel.accuracy.collective_fit import Judged as LeftOut
 from perfmodel.accuracy.collective_fit import data_of, fit, judged, learned_from, log_times, spreads
 from perfmodel.accuracy.collective_rows import Measurement, shipped_measurements
 from perfmodel.accuracy.leave_out import Evidence, Fold, Judged, publishers
+from perfmodel.collectives.parameters import means
+from perfmodel.evidence import COLLECTIVES
+from perfmodel.learned import neutral_means
 from perfmodel.prediction.collective_spread import spread_of, transport_of
 from perfmodel.step.profiled import NORMAL_80, NORMAL_95
 
@@ -40,7 +43,9 @@ class CollectiveFolds:
         transports = set(seen.transports.tolist())
         points = [self._points[place] for place in np.flatnonzero(fold.judged).tolist()]
         width = np.array([spread_of(point, transport_of(point) in transports, known) for point in points])
-        return Judged(out.logs - log_times(fit(seen), out), NORMAL_80 * width, NORMAL_95 * width)
+        neutral = neutral_means(COLLECTIVES, set(seen.sources.tolist()))
+        parameters = fit(seen, means(neutral)[0])
+        return Judged(out.logs - log_times(parameters, out), NORMAL_80 * width, NORMAL_95 * width)
 
 
 def evidence_of(fits: CollectiveFolds) -> Evidence:

@@ -76,7 +76,7 @@ class TransformerFolds:
     def logs(self, fold: Fold) -> Array:
         """Return the logarithm of the time of the judged runs, by a fit to those that are seen [s].
 
-        Priors that were shaped on a source none of whose runs is seen have their neutral means.
+        Priors have their neutral means where no run of the sources that they rest on is seen.
         """
         data = self.data.rows(fold.seen)
         drawn_to = neutral_scores(seen=np.unique(data.sources).tolist())
@@ -107,7 +107,7 @@ class TransformerFolds:
 
 def spread_of(run: TransformerRun, known: Fitted) -> float:
     """Return the standard deviation of ln(measured / predicted) of a run, from specs."""
-    return novelty_of(run, known).spread_by(known.spreads, run.kind, known)
+    return float(novelty_of(run, known).spread_by(known.spreads, run.kind, known))
 
 
 def fabric_of(run: TransformerRun) -> str:

@@ -20,6 +20,7 @@ from perfmodel.accuracy.transformer_fit import (
     spreads,
 )
 from perfmodel.accuracy.transformer_rows import (
+    PRECISIONS,
     SELECTIVE_SOURCES,
     Reading,
     TransformerRun,
@@ -27,11 +28,11 @@ from perfmodel.accuracy.transformer_rows import (
 )
 from perfmodel.accuracy.transformer_software import software_of_row
 from perfmodel.step.profiled import NORMAL_80, NORMAL_95
-from perfmodel.transformers.job import Job
+from perfmodel.transformers.job import Job, job_of
 from perfmodel.transformers.levels import learned as learned_levels
 from perfmodel.transformers.parameters import Fitted, fitted
 from perfmodel.transformers.step import step_of
-from perfmodel.transformers.uncertainty import Novelty, novelty
+from perfmodel.transformers.uncertainty import Novelty, novelty, widenings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -158,12 +159,22 @@ def novelty_of(run: TransformerRun, fit: Fitted | None = None) -> Novelty:
     assert run.case is not None
     # software that nobody described may be far from the nearest that somebody did
     software = UNKNOWN if run.nearest_stack else software_of_row(run.framework).stack
-    return novelty(run.case.model, run.accelerator, software, fit)
+    others = widenings(run.case.model, float(run.case.sequence_length), run.precision, _utilisation(run))
+    return novelty(run.case.model, run.accelerator, software, fit, others)
+
+
+def _utilisation(run: TransformerRun) -> float:
+    """Return the utilisation that the shipped fit predicts of a run that has a case."""
+    assert run.case is not None
+    job, precision = job_of(run.case), PRECISIONS[run.precision]
+    peak, _ = run.case.fabric.accelerator.training_peak("amp" if precision == "fp16" else precision)
+    time = step_of(job, fitted().parameters).iteration_time
+    return float(job.flops(3.0) / (job.layout.world_size * peak * time))
 
 
 def _spread(run: TransformerRun, spreads: Mapping[str, float]) -> float:
     """That of a run predicted from specs, by the spreads of classes."""
-    return novelty_of(run).spread_by(spreads, run.kind)
+    return float(novelty_of(run).spread_by(spreads, run.kind))
 
 
 def _out_of_sample(able: list[TransformerRun], data: Data) -> Judged:
@@ -212,16 +223,9 @@ def _naive_times(data: Data) -> Array:
 
 def _ideal_times(jobs: Job) -> Array:
     """Time of a step's products at the best measured rate, on all accelerators alike [s]."""
-    model, layout = jobs.model, jobs.layout
-    routed = 1 - model.dense_share
-    each = model.attention_parameters + model.dense_share * model.dense_parameters
-    each = each + routed * (model.top_k + model.shared_experts) * model.expert_parameters
-    scores = 2 * model.heads * model.head_size * jobs.sequence_length
-    passes = 3 + layout.recomputed_layers
-    flops = 2 * passes * model.layers * (each + scores) + 6 * model.embedding_parameters
-    tokens = layout.global_batch_size * jobs.sequence_length
+    layout = jobs.layout
     rate = np.where(jobs.stack.in_8_bits, jobs.chip.product_rate_8, jobs.chip.product_rate)
-    return np.asarray(flops * tokens / (layout.world_size * rate))
+    return np.asarray(jobs.flops(3 + layout.recomputed_layers) / (layout.world_size * rate))
 
 
 KEYS: dict[str, Callable[[Row], str]] = {

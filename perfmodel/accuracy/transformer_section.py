@@ -14,6 +14,8 @@ from perfmodel.accuracy.transformer_fit import data_of, fit, learned_from, left_
 from perfmodel.accuracy.transformer_memory import fitting, layout_words, peak_errors, peaks
 from perfmodel.accuracy.transformer_rows import shipped_transformer_runs
 from perfmodel.accuracy.transformer_scale import largest
+from perfmodel.evidence import TRANSFORMERS
+from perfmodel.learned import neutral_means
 from perfmodel.templating import render
 from perfmodel.transformers.parameters import PARAMETERS, fitted, neutral_scores
 from perfmodel.transformers.step import Step, step_of
@@ -79,14 +81,14 @@ def section() -> str:
         fitting=fitting(shipped_transformer_runs()),
         parameters=PARAMETERS,
         learned=fitted().parameters,
-        shaped={name: prior for name, prior in PARAMETERS.items() if prior.shaped_on},
+        of_one_source=len(neutral_means(TRANSFORMERS)),
         neutral=by_neutral_priors(),
         sweep=SWEEP,
     )
 
 
 class Neutral(NamedTuple):
-    """Mean errors where priors that one source shaped are at their neutral means."""
+    """Mean errors where priors that rest on one source are at their neutral means."""
 
     over_sources: float
     over_rows: float

@@ -31,7 +31,7 @@ from perfmodel.transformers.machine import fabric_on
 from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.search import SearchResult, search
 from perfmodel.transformers.software import PRECISIONS, Options
-from perfmodel.transformers.uncertainty import ends, novelty, why_wider
+from perfmodel.transformers.uncertainty import ends, novelty, why_wider, widenings
 from perfmodel.transformers.words import short
 from perfmodel.units import show
 from perfmodel.workloads import workload as workload_named
@@ -279,7 +279,8 @@ def layouts(
     notes = list(network.notes)
     if gpus > fabric.domain and not network_cap and node is not None:
         doubt_adapters(known.node(node), fabric.inter_link, int(fabric.nics), network_cap, notes)
-    said = tuple(notes), tuple(why_wider(novelty(model, fabric.accelerator.id, name)))
+    others = widenings(model, length, precision, rows[0].mfu)
+    said = tuple(notes), tuple(why_wider(novelty(model, fabric.accelerator.id, name, others=others)))
     answer = Layouts(network.name, machine, rows, *counts, capacity, ruled_out, _grid(result), asked, *said)
     return answer if conditions is None else with_costs(answer, conditions, known)
 
@@ -343,10 +344,12 @@ def _row(
     mfu, nominal = (
         float(mfu_of(model, layout, length, adapts, time, peak, count)) for count in (COMPUTED, NOMINAL)
     )
+    others = widenings(model, length, precision, mfu)
+    new = novelty(model, fabric.accelerator.id, framework, others=others)
     return LayoutRow(
         layout.words(),
         time,
-        bounded(ends(time, novelty(model, fabric.accelerator.id, framework).spread), time, least),
+        bounded(ends(time, new.spread), time, least),
         terms,
         memory_figures(memory, fabric.accelerator.memory_capacity),
         mfu,

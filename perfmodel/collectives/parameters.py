@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -73,10 +74,17 @@ PARAMETERS: dict[str, Prior] = {
 measured collectives in view; the spreads let the fit move them."""
 
 
-def means() -> tuple[Array, Array]:
-    """Logarithms that a fit starts from, and the standard deviations of their prior."""
-    table = np.array([prior[:2] for prior in PARAMETERS.values()])
-    return np.log(table[:, 0]), table[:, 1]
+def means(instead: Mapping[str, float] | None = None) -> tuple[Array, Array]:
+    """Logarithms that a fit starts from, and the standard deviations of their prior.
+
+    Parameters
+    ----------
+    instead : means by name, in place of the priors'
+    """
+    instead = instead or {}
+    table = [(instead.get(name, prior.mean), prior.spread) for name, prior in PARAMETERS.items()]
+    mean, spread = np.array(table).T
+    return np.log(mean), spread
 
 
 def named(logarithms: Array) -> dict[str, Any]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import tomllib
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -12,10 +14,13 @@ from typing import Any, TypedDict
 
 from perfmodel import calibration as calibration_module
 from perfmodel.economics import economics
+from perfmodel.evidence import TRANSFORMERS
 from perfmodel.explanations.recorder import Call, recorded
 from perfmodel.formula import FORMULAS
+from perfmodel.learned import origins
 from perfmodel.prediction import Prediction, predict
 from perfmodel.profile import read_profile
+from perfmodel.reading import read_table
 from perfmodel.resolve import Setting
 from perfmodel.resources import folder
 from perfmodel.sensitivity.case import Case
@@ -29,7 +34,13 @@ from perfmodel.specs.storage import storages
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.fabric import machine_limit
 from perfmodel.step.ports import fraction
+from perfmodel.transformers import parameters as transformer_parameters
+from perfmodel.transformers.evaluate import case_of_setting
+from perfmodel.transformers.job import job_of
+from perfmodel.transformers.step import step_of
 
+MOST = 0.5
+"""Share of what rows tell of a learned number; a source that has more of it is cited for the number."""
 PACKAGE = Path(calibration_module.__file__).parent
 
 
@@ -45,6 +56,12 @@ class Source(TypedDict):
     date: str | None
     """The day a person last compared a spec with it, or the year of a publication."""
     used_for: list[str]
+
+
+def _source(
+    key: str, kind: str, cited: str, used_for: list[str], url: str | None = None, date: str | None = None
+) -> Source:
+    return {"key": key, "kind": kind, "cited": cited, "url": url, "date": date, "used_for": used_for}
 
 
 @cache
@@ -118,6 +135,10 @@ def _specs(case: Case) -> list[tuple[SourcedSpec, set[str]]]:
         "usable_memory_bytes" if chip.usable_memory_bytes else "memory_bytes",
     }
     of_chip |= {f"peak_flops.{setting.peak_format}", "peak_flops.fp32"}
+    of_links = {"bandwidth", "achieved_fraction", "flow_bandwidth", "ring_bandwidth"}
+    if setting.layout is not None:
+        of_chip |= {f"achieved_flops.{name}" for name in chip.achieved_flops}
+        of_links = {"bandwidth"}  # its shares were learned from collectives
     result: list[tuple[SourcedSpec, set[str]]] = [(chip, of_chip)]
     if setting.world_size > 1:
         limits = {"cross_socket_bandwidth"}
@@ -126,7 +147,7 @@ def _specs(case: Case) -> list[tuple[SourcedSpec, set[str]]]:
         result.append((setting.node, limits))
     for link in used_links(case).values():
         latency = "bulk_hop_latency" if link.bulk_hop_latency else "hop_latency"
-        result.append((link, {"bandwidth", latency, "achieved_fraction", "flow_bandwidth", "ring_bandwidth"}))
+        result.append((link, {latency, *of_links}))
     return result
 
 
@@ -140,15 +161,8 @@ def _of_formulas(calls: list[Call]) -> list[Source]:
 
 def _reference(key: str, kind: str, used_for: list[str]) -> Source:
     entry = references()[key]
-    year = entry.get("year")
-    return {
-        "key": key,
-        "kind": kind,
-        "cited": cited(key),
-        "url": entry.get("url"),
-        "date": str(year) if year else None,
-        "used_for": used_for,
-    }
+    year = str(entry["year"]) if entry.get("year") else None
+    return _source(key, kind, cited(key), used_for, entry.get("url"), year)
 
 
 def _of_workload(case: Case) -> list[Source]:
@@ -157,15 +171,7 @@ def _of_workload(case: Case) -> list[Source]:
         return [_reference(workload.source, "workload", [workload.id])]
     if not workload.source:
         return []
-    source: Source = {
-        "key": workload.source,
-        "kind": "workload",
-        "cited": f"your file {workload.source}",
-        "url": None,
-        "date": None,
-        "used_for": [workload.id],
-    }
-    return [source]
+    return [_source(workload.source, "workload", f"your file {workload.source}", [workload.id])]
 
 
 def _of_spec(spec: SourcedSpec, taken: set[str]) -> list[Source]:
@@ -195,15 +201,9 @@ def _of_numbers(
         if number.source in published:
             used.setdefault(str(number.source), []).append(field)
     return [
-        {
-            "key": f"{name}/{key}",
-            "kind": "spec",
-            "cited": published[key].title,
-            "url": published[key].url,
-            "date": published[key].read_on.isoformat(),
-            "used_for": fields,
-        }
+        _source(f"{name}/{key}", "spec", of.title, fields, of.url, of.read_on.isoformat())
         for key, fields in used.items()
+        for of in (published[key],)
     ]
 
 
@@ -213,16 +213,9 @@ def _of_price(case: Case) -> list[Source]:
         return []
     lists = tomllib.loads((folder("hardware_specs") / "instances.toml").read_text("utf-8"))["sources"]
     entry = lists.get(price.source, {})
-    return [
-        {
-            "key": price.source,
-            "kind": "price",
-            "cited": entry.get("title", f"your price of {price.instance}"),
-            "url": entry.get("url"),
-            "date": price.date,
-            "used_for": [f"{price.instance} in {price.region}: {price.usd_per_hour:g} USD/h"],
-        }
-    ]
+    title = entry.get("title", f"your price of {price.instance}")
+    used_for = [f"{price.instance} in {price.region}: {price.usd_per_hour:g} USD/h"]
+    return [_source(price.source, "price", title, used_for, entry.get("url"), price.date)]
 
 
 def _of_measurement(case: Case) -> list[Source]:
@@ -231,16 +224,8 @@ def _of_measurement(case: Case) -> list[Source]:
     runs: list[Source] = []
     if asked.calibration is not None:
         many = f", {own.runs} runs beside the shipped fit" if own is not None else ", a fit of your own"
-        runs = [
-            {
-                "key": asked.calibration,
-                "kind": "fit",
-                "cited": f"your calibration{many}",
-                "url": None,
-                "date": None,
-                "used_for": ["time of computation", "rate of links", "interval"],
-            }
-        ]
+        used_for = ["time of computation", "rate of links", "interval"]
+        runs = [_source(asked.calibration, "fit", f"your calibration{many}", used_for)]
     cited = f"your measurement {asked.anchor}" if asked.anchor else None
     if asked.profile is not None:
         profile = read_profile(asked.profile)
@@ -250,72 +235,88 @@ def _of_measurement(case: Case) -> list[Source]:
     of_anchor = (
         "the time of one accelerator" if case.setting.layout is None else "how far predictions are off"
     )
-    used_for = of_anchor if asked.anchor else "what it holds"
-    return [
-        *runs,
-        {
-            "key": "anchor" if asked.anchor else asked.profile or "",
-            "kind": "fit",
-            "cited": cited,
-            "url": None,
-            "date": None,
-            "used_for": [used_for],
-        },
-    ]
+    used_for = [of_anchor if asked.anchor else "what it holds"]
+    return [*runs, _source("anchor" if asked.anchor else asked.profile or "", "fit", cited, used_for)]
 
 
 def _of_fit(case: Case) -> list[Source]:
     """The fitted constants, and those that were read off measurements by hand."""
-    fitted = json.loads(calibration_module.FITTED.read_text("utf-8"))
-    runs = fitted["runs"]
-    result: list[Source] = [
-        {
-            "key": "calibration.json",
-            "kind": "fit",
-            "cited": (
-                f"fitted by `{fitted['made_by']}` to {runs['one accelerator']} runs on one accelerator and "
-                f"{runs['anchored']} anchored ones of {', '.join(fitted['inputs'])}, sha256 "
-                f"{fitted['sha256'][:12]}; each run names its source in validation/sources.csv"
-            ),
-            "url": None,
-            "date": None,
-            "used_for": ["efficiencies", "shares of links", "interval"],
-        }
-    ]
+    setting = case.setting
+    result: list[Source] = []
+    if setting.layout is not None:
+        result += _of_transformers(setting)
+    else:
+        fitted = json.loads(calibration_module.FITTED.read_text("utf-8"))
+        runs, files = fitted["runs"], ", ".join(fitted["inputs"])
+        rows = f"{runs['one accelerator']} runs on one accelerator and {runs['anchored']} anchored ones"
+        rows += f" of {files}"
+        result.append(_fit("calibration.json", fitted, rows, ["efficiencies", "shares of links", "interval"]))
+    if setting.world_size > 1:
+        fitted = calibration_module.of_collectives()
+        rows = f"{fitted['points']} measured collectives of {fitted['sources']} sources"
+        result.append(_fit("collectives/model.json", fitted, rows, ["collectives"]))
     table = tomllib.loads((PACKAGE / "calibration.toml").read_text("utf-8"))
     named = set(_constants_of(case))
     used: dict[str, list[str]] = {}
-    entries = table | {f"link_fraction.{kind}": entry for kind, entry in table["link_fraction"].items()}
-    for name, entry in entries.items():
+    for name, entry in calibration_module.facts().items():
         if name in named and entry.get("source"):
             used.setdefault(entry["source"], []).append(name)
     for key, names in used.items():
         source = table["sources"][key]
-        read_on = source.get("read_on")
-        result.append(
-            {
-                "key": key,
-                "kind": "fit",
-                "cited": source["title"],
-                "url": source.get("url"),
-                "date": read_on.isoformat() if read_on else None,
-                "used_for": names,
-            }
-        )
+        read_on = source["read_on"].isoformat()
+        result.append(_source(key, "fit", source["title"], names, source.get("url"), read_on))
     return result
+
+
+def _fit(key: str, fitted: Mapping[str, Any], rows: str, used_for: list[str]) -> Source:
+    text = (
+        f"fitted by `{fitted['made_by']}` to {rows}, sha256 {fitted['sha256'][:12]}; each run names its "
+        "source in validation/sources.csv"
+    )
+    return _source(key, "fit", text, used_for)
+
+
+def _of_transformers(setting: Setting) -> list[Source]:
+    """The fit to transformers, and each source that most of what is known of a number rests on."""
+    with read_table(folder("validation") / "sources.csv") as file:
+        titles = {row["key"]: row["title"] for row in csv.DictReader(file)}
+    fitted = json.loads(transformer_parameters.RESULT.read_text("utf-8"))
+    many: list[str] = []
+    of_one: defaultdict[str, list[str]] = defaultdict(list)
+    for name in _moving(setting):
+        source, share = next(iter(origins(TRANSFORMERS)[name].sources.items()))
+        if share > MOST:
+            of_one[source].append(f"{name} ({share:.0%} of what rows tell of it)")
+        else:
+            many.append(name)
+    result = [
+        _fit("transformers/model.json", fitted, f"{fitted['runs']} runs of {fitted['sources']} sources", many)
+    ]
+    return result + [_source(key, "fit", titles[key], names) for key, names in of_one.items()]
+
+
+def _moving(setting: Setting) -> list[str]:
+    """Return the learned numbers that, grown by a tenth, move a setting's time by a thousandth or more."""
+    job, values = job_of(case_of_setting(setting)), transformer_parameters.fitted().parameters
+
+    def time(values: Mapping[str, float]) -> float:
+        return float(step_of(job, values).iteration_time)
+
+    usual = time(values)
+    return [name for name in values if abs(time({**values, name: 1.1 * values[name]}) / usual - 1) > 1e-3]
 
 
 def _constants_of(case: Case) -> list[str]:
     """The constants that no run was fitted for and that matter here."""
     setting, names = case.setting, ["reserved_bytes", "allocator_share"]
     fitted = json.loads(calibration_module.FITTED.read_text("utf-8"))["scaling"]
-    if setting.world_size > 1 and setting.scenario.jitter is None:
+    if setting.world_size > 1 and setting.scenario.jitter is None and setting.layout is None:
         names.append("jitter")
     if setting.feed is not None:
         names += ["decode_rate", "worker_start_time"]
         names += ["pageable_fraction"] if not setting.feed.pinned else []
         names += ["page_cache_share"] if setting.feed.host_memory_bytes else []
-    for link in used_links(case).values():
+    for link in used_links(case).values() if setting.layout is None else ():
         if link.achieved_fraction is None and f"link/{link.kind}" not in fitted:
             known = link.kind if link.kind in case.constants.link_fraction else "other"
             if (

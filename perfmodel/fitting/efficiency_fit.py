@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perfmodel.accuracy.provenance import Shares, information_shares
 from perfmodel.efficiency import Efficiency
 from perfmodel.fitting.design import Design
 from perfmodel.fitting.row_weights import HUBER, NOISE, row_weights
@@ -99,6 +100,12 @@ class EfficiencyFit:
             return self._named(self._all, kept)
         weights = np.where(kept, self._weights, 0.0)
         return self._named(self._fit(weights, start=self._all, **REFIT), kept)
+
+    def shares(self) -> Shares:
+        """Return what the learned numbers rest on, as ``information_shares``."""
+        p = self.parameters
+        slopes = self._bound.evaluate(self._all)[1] * p.deviation
+        return information_shares(p.names, slopes, self._weights, self._sources)
 
     def _named(self, numbers: np.ndarray, kept: np.ndarray) -> dict[str, float]:
         silent = self._silent(kept)

@@ -108,7 +108,8 @@ class OutOfSample:
         seen : which of ``measured``, shape (measured,)
         """
         rows = [row for row, kept in zip(self.measured, seen.tolist(), strict=True) if kept]
-        constants = _as_measured(self.efficiency.efficiency(seen=seen), rows)
+        left_out = frozenset(self.sources).difference(row.run.source for row in rows)
+        constants = _as_measured(self.efficiency.efficiency(seen=seen), rows, left_out)
         constants = with_scaling(constants, self.scaling.numbers(None, constants, seen))
         misses = [miss for place, miss in enumerate(self._misses["specs"]) if seen[place]]
         farther = [miss for place, miss in self._farther if seen[place]]
@@ -228,9 +229,11 @@ class OutOfSample:
         return Miss(row.run.source, float(np.log(time / row.time)), strengths)
 
 
-def _as_measured(efficiency: Efficiency, rows: Sequence[Measured]) -> Calibration:
+def _as_measured(
+    efficiency: Efficiency, rows: Sequence[Measured], left_out: frozenset[str] = frozenset()
+) -> Calibration:
     """Return what is known before a fit to several accelerators, and what some runs were made with."""
-    return before_fit()._replace(efficiency=efficiency, seen=seen(rows), reach=reach(rows))
+    return before_fit(left_out)._replace(efficiency=efficiency, seen=seen(rows), reach=reach(rows))
 
 
 def judge(learned: OutOfSample, left_out: LeftOut) -> Judged:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from perfmodel.accuracy.provenance import Shares, information_shares
 from perfmodel.calibration import Calibration, before_fit, with_scaling
 from perfmodel.fitting.row_weights import HUBER, NOISE, row_weights
 from perfmodel.least_squares import least_squares
@@ -91,6 +92,10 @@ class ScalingFit:
         return {
             name: float(f"{math.exp(value):.6g}") for name, value in zip(DEVIATIONS, learned, strict=True)
         }
+
+    def shares(self) -> Shares:
+        """Return what the learned numbers rest on, as ``information_shares``."""
+        return information_shares([*DEVIATIONS], self._slopes * self._deviation, self._weights, self._sources)
 
     def _times(self, numbers: Array, constants: Calibration, weights: Array) -> Array:
         """Predicted logarithms, shape (rows,); a row without weight is not asked."""

@@ -19,6 +19,7 @@ from perfmodel.prediction.start_up import epoch_start, start_up, together
 from perfmodel.prediction.understood import understood
 from perfmodel.prediction.verdict import part, placement
 from perfmodel.resolve import Setting
+from perfmodel.sharing import PRECISIONS
 from perfmodel.specs.layout import SELECTIVE, Layout
 from perfmodel.specs.link import Link
 from perfmodel.specs.stack import AMPERE
@@ -39,7 +40,7 @@ from perfmodel.transformers.memory import memory_of, memory_of_ends
 from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.step import Step, step_of
 from perfmodel.transformers.traffic import Row, moved, traffic_of
-from perfmodel.transformers.uncertainty import ends, novelty, why_wider
+from perfmodel.transformers.uncertainty import ends, novelty, why_wider, widenings
 from perfmodel.transformers.words import short
 from perfmodel.units import show
 
@@ -71,7 +72,8 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
     come_to = figures(setting, time, baseline_time, exposed, layout.data_parallel)
     more = figures_of(model, case, step, time)
     memory = memory_needed(job, setting)
-    new = novelty(model, setting.accelerator.id, setting.software)
+    others = widenings(model, case.sequence_length, PRECISIONS[setting.precision], come_to["mfu"])
+    new = novelty(model, setting.accelerator.id, setting.software, others=others)
     spread, reasons, scale = new.spread, why_wider(new), new.scale.factor
     if start is not None:
         from perfmodel.prediction.own_transformers import narrowed

@@ -16,7 +16,7 @@ from perfmodel.prediction.bound import cut_ends, least_computation_time
 from perfmodel.prediction.shared import largest_micro_batch
 from perfmodel.prediction.start_up import epoch_starts, startup_time
 from perfmodel.resolve import Setting, accelerator_of, resolve
-from perfmodel.sharing import shared, stack_of
+from perfmodel.sharing import PRECISIONS, shared, stack_of
 from perfmodel.specs.laid_out import LaidOut
 from perfmodel.specs.layout import DEGREES, FULL, ZERO_3, Layout
 from perfmodel.specs.scenario import Scenario
@@ -31,12 +31,13 @@ from perfmodel.sweeps.layout_rows import Codes, LayoutRows, kinds_of_layouts, nu
 from perfmodel.transformers.evaluate import case_of_setting, fabric_of_setting, network_of, one_replica
 from perfmodel.transformers.job import Job
 from perfmodel.transformers.job import rows as chosen
+from perfmodel.transformers.levels import traits_of, updated
 from perfmodel.transformers.many import distinct, job_of_many, step_of_many
 from perfmodel.transformers.memory import memory_of
 from perfmodel.transformers.own_runs import measured_run, merged, runs_of_file, update_of
 from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.traffic import traffic_of
-from perfmodel.transformers.uncertainty import ends, novelty
+from perfmodel.transformers.uncertainty import ends, novelty, widenings
 from perfmodel.workloads import workload
 
 if TYPE_CHECKING:
@@ -308,7 +309,7 @@ def answers(
     constants, runs : as for ``predict``, and the measured runs of anchors
     of_size : what of a ``Setting`` differs among the layouts with their accelerators
     """
-    model, _ = network_of(setting.workload)
+    model, length = network_of(setting.workload)
     block = _with_arrays(setting, layout)._replace(**of_size or {})
     job = _job(setting, layout)
     step = step_of_many(job, fitted().parameters)
@@ -322,8 +323,9 @@ def answers(
     capacity = setting.accelerator.memory_capacity
     report: dict[str, Any] = {"iteration_time": time, **terms}
     report |= figures(block, time, baseline, traffic, layout.data_parallel)
-    new = novelty(model, setting.accelerator.id, setting.software)
-    spread = new.spread if start is None else start.spread
+    others = widenings(model, length, PRECISIONS[setting.precision], report["mfu"])
+    new = novelty(model, setting.accelerator.id, setting.software, others=others)
+    spread = new.spread if start is None else updated(traits_of(block), new.spread, start.runs).spread
     report |= cut_ends(ends(time, spread), time, least_computation_time(block))
     fast = [bulk_bandwidth(link, constants) for link in (setting.inter_link, setting.intra_link)]
     over = np.where(block.domains > 1, *fast)

@@ -41,6 +41,15 @@ class Job(NamedTuple):
         """Ranks that share those tokens between products."""
         return 1 + self.stack.shares_sequence * (self.layout.tensor_parallel - 1)
 
+    def flops(self, passes: Any) -> Any:
+        """Arithmetic of a step [FLOP], its layers run so many times forward; a backward pass is two."""
+        model, layout = self.model, self.layout
+        routed = (1 - model.dense_share) * (model.top_k + model.shared_experts) * model.expert_parameters
+        each = model.attention_parameters + model.dense_share * model.dense_parameters + routed
+        scores = 2 * model.heads * model.head_size * self.sequence_length
+        flops = 2 * passes * model.layers * (each + scores) + 6 * model.embedding_parameters
+        return flops * layout.global_batch_size * self.sequence_length
+
 
 class Case(NamedTuple):
     """One job before its groups are worked out."""

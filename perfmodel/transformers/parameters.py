@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from perfmodel.evidence import TRANSFORMERS
+from perfmodel.learned import neutral_means
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -26,10 +29,6 @@ class Prior(NamedTuple):
     """Standard deviation of its logarithm."""
     meaning: str
     """With its unit."""
-    shaped_on: str = ""
-    """The one source whose runs its mean was chosen with; empty where it was none, or many."""
-    neutral: float | None = None
-    """The mean that nobody who had not seen that source would doubt: no effect, or that of the like."""
 
 
 PARAMETERS: dict[str, Prior] = {
@@ -48,13 +47,7 @@ PARAMETERS: dict[str, Prior] = {
     "flash_hopper": Prior(0.50, 0.20, "FlashAttention 2 on Hopper, over the same"),
     "flash_newest": Prior(0.75, 0.15, "FlashAttention 3 and cuDNN from Hopper on, over the same"),
     "flash_backward": Prior(3.0, 0.15, "time of its backward pass, over forward"),
-    "biased": Prior(
-        0.70,
-        0.10,
-        "rate of the kernel that adds a bias to scores, over FlashAttention 2",
-        "llm-foundry-a100",
-        1.0,
-    ),
+    "biased": Prior(0.70, 0.10, "rate of the kernel that adds a bias to scores, over FlashAttention 2"),
     "score": Prior(6.0, 0.20, "of a score in memory, beyond its products [B]"),
     # what passes memory between products
     "element": Prior(1.0, 0.30, "bytes over those counted"),
@@ -63,30 +56,24 @@ PARAMETERS: dict[str, Prior] = {
     "fusion": Prior(0.60, 0.20, "bytes that fusion leaves"),
     "routing": Prior(25.0, 0.40, "of a routed feature: router, permutation [B]"),
     "logit": Prior(20.0, 0.40, "of a logit, forward and backward [B]"),
-    "odd_vocabulary": Prior(
-        2.5, 0.15, "time of logits of a number of words that is no multiple of 8", "vtrain-single", 1.0
-    ),
+    "odd_vocabulary": Prior(2.5, 0.15, "time of logits of a number of words that is no multiple of 8"),
     "encoder_decoder": Prior(1.15, 0.10, "kernels of an encoder-decoder: short decoder, biased scores"),
     # kernels of stacks
     "early": Prior(1.00, 0.08, "time of kernels, stacks of 2019 to 2021"),
     "eager": Prior(1.05, 0.08, "the same, PyTorch's one by one"),
     "deepspeed": Prior(1.05, 0.08, "the same, Megatron under DeepSpeed"),
     "xla": Prior(1.00, 0.08, "the same, XLA on GPUs"),
-    "tpu": Prior(0.92, 0.05, "the same, XLA on TPUs", "maxtext-tpu", 1.0),
+    "tpu": Prior(0.92, 0.05, "the same, XLA on TPUs"),
     "blackwell": Prior(1.05, 0.05, "the same, first stacks for Blackwell"),
     "untuned": Prior(1.15, 0.12, "the same, where a user runs a stack who did not build or tune it"),
     # the host
     "launch": Prior(8e-6, 0.30, "a kernel, from Python [s]"),
     "launch_compiled": Prior(3e-6, 0.40, "a kernel, from a graph, a compiler or C++ [s]"),
-    "launch_checkpointed": Prior(
-        40e-6, 0.30, "a kernel, with the hooks of old DeepSpeed [s]", "vtrain-single", 8e-6
-    ),
+    "launch_checkpointed": Prior(40e-6, 0.30, "a kernel, with the hooks of old DeepSpeed [s]"),
     "routing_host": Prior(600e-6, 0.60, "wait of a layer's pass for the host to count routed tokens [s]"),
-    "host_update": Prior(
-        1.3e-9, 0.40, "optimizer on the host, of a parameter [s]", "ml-engineering-steps", 1.2e-9
-    ),
+    "host_update": Prior(1.3e-9, 0.40, "optimizer on the host, of a parameter [s]"),
     "step": Prior(4e-3, 0.30, "of a step, whatever it does [s]"),
-    "step_slow": Prior(20e-3, 0.40, "the same with a trainer around it [s]", "nemo-launcher-bert", 4e-3),
+    "step_slow": Prior(20e-3, 0.40, "the same with a trainer around it [s]"),
     # traffic
     "inside": Prior(0.75, 0.10, "of nominal bandwidth in a node, the most of collectives beside computation"),
     "between": Prior(0.70, 0.15, "the same of adapters"),
@@ -102,8 +89,8 @@ PARAMETERS: dict[str, Prior] = {
     "selective": Prior(0.45, 0.30, "of the products, that FSDP's selective checkpoints run again"),
 }
 """By name.  Means and spreads come from the algebra, from NVIDIA's and PyTorch's documentation and from a
-prototype that was shaped with the measured runs in view; the spreads let the fit move them.  Six were shaped
-on one source each, and have a neutral mean too: that of ``host_update`` moves 30 B through 25 GB/s."""
+prototype that was shaped with the measured runs in view; the spreads let the fit move them.  Which sources
+each rests on, and its mean without them, ``perfmodel.learned`` says."""
 
 Values = Mapping[str, Any]
 """Parameters by name."""
@@ -115,18 +102,19 @@ def named(scores: Array) -> dict[str, float]:
     return dict(zip(PARAMETERS, (table[:, 0] * np.exp(scores * table[:, 1])).tolist(), strict=True))
 
 
-def neutral_scores(seen: Collection[str] = ()) -> Array:
-    """Return the standard scores of the neutral means, 0 where a prior has none, shape (parameters,).
+def scores_of(means: Mapping[str, float]) -> Array:
+    """Return standard scores of parameters by name, 0 for those that are not named, shape (parameters,)."""
+    return np.array(
+        [
+            np.log(means.get(name, prior.mean) / prior.mean) / prior.spread
+            for name, prior in PARAMETERS.items()
+        ]
+    )
 
-    Parameters
-    ----------
-    seen : sources that may shape a prior: one that was shaped on them is not made neutral
-    """
 
-    def mean(prior: Prior) -> float:
-        return prior.mean if prior.neutral is None or prior.shaped_on in seen else prior.neutral
-
-    return np.array([np.log(mean(prior) / prior.mean) / prior.spread for prior in PARAMETERS.values()])
+def neutral_scores(seen: Collection[str] | None = None) -> Array:
+    """Return the standard scores of the neutral means, 0 of other priors, as ``learned.neutral_means``."""
+    return scores_of(neutral_means(TRANSFORMERS, seen))
 
 
 class Fitted(NamedTuple):
