@@ -20,7 +20,6 @@ from perfmodel.accuracy import (
     collective_rows,
     compare,
     mlperf_section,
-    overlap_order,
     read_runs,
     shipped_runs,
 )
@@ -992,20 +991,3 @@ def test_a_product_by_hand_and_in_the_report() -> None:
     text = (folder("validation") / "report.md").read_text("utf-8")
     assert achievable.section() in text
     assert f"n {len(achievable.compare_products())} of 12" in text
-
-
-# --- ways of sending gradients, published cases
-
-
-def test_most_ways_of_sending_gradients_come_out_in_the_measured_order(anchored_rows: list[Row]) -> None:
-    found = overlap_order.pairs(anchored_rows)
-    assert len(found) > 250
-    assert sum(pair.in_order for pair in found) / len(found) >= 0.75
-    assert all(pair.measured[1] > 1.05 * pair.measured[0] for pair in found)
-    text = overlap_order.section(anchored_rows)
-    assert text.count("\n| ") > sum(not pair.in_order for pair in found)  # every inversion has its line
-    assert "8 of 20 jobs" in text  # where ByteScheduler's all-reduce was measured slower than no overlap
-    assert "resnet50, ethernet-10g-tcp: 1 of 3" in text
-    odd = overlap_order.Method("all-reduce", "priority")
-    all_others = [pair for pair in found if odd not in (pair.faster, pair.slower)]
-    assert sum(pair.in_order for pair in all_others) / len(all_others) > 0.85

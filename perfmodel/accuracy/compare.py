@@ -53,8 +53,6 @@ class Row(NamedTuple):
     """Whether the measurements on one accelerator agree; None without one, or where none was asked for."""
     reason: str | None
     """Why there is no prediction."""
-    input_share: float | None = None
-    """Share of the predicted iteration that waits for samples."""
     scale: float | None = None
     """Factor of the ledger in the interval."""
 
@@ -145,7 +143,7 @@ def _row(
     changed: Mapping[str, object],
 ) -> Row:
     measured = measured_time(run)
-    predicted, reason, input_share, scale = None, None, None, None
+    predicted, reason, scale = None, None, None
     interval: Interval | _NoInterval = NO_INTERVAL
     try:
         of = run.accelerators_per_node if mode == "anchored-machine" else 1
@@ -164,7 +162,6 @@ def _row(
             raise Refused("unanchored", "no run of the same plan on one whole machine")
         prediction = predict(scenario, catalogue, constants)
         predicted, interval = prediction.iteration_time, prediction.interval or NO_INTERVAL
-        input_share = prediction.terms["input_time"] / predicted
         scale = interval.scale
     except (Refused, InputError) as error:
         reason = str(error) if isinstance(error, Refused) else f"refused by the model: {error}"
@@ -180,7 +177,6 @@ def _row(
         interval.high_95,
         None if anchor is None else "unique" if anchor.unique else "ambiguous",
         reason,
-        input_share,
         scale,
     )
 

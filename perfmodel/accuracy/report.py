@@ -11,15 +11,12 @@ from typing import Any
 
 from perfmodel.accuracy import (
     achievable,
-    framework_spread,
     leave_out_file,
     ledger,
     mlperf_section,
-    overlap_order,
     ratio_section,
     refused_section,
     transformer_section,
-    what_limits,
 )
 from perfmodel.accuracy.collective_compare import shipped_out_of_sample, summarise
 from perfmodel.accuracy.compare import Row
@@ -54,9 +51,6 @@ def report(specs: Sequence[Row], anchored: Sequence[Row], more: str = "") -> str
     first = headline(specs, anchored)
     collectives = summarise(shipped_out_of_sample())
     sections = (
-        overlap_order.section(anchored),
-        what_limits.section(specs, anchored),
-        framework_spread.section(specs),
         transformer_section.section(),
         leave_out_file.section(),
         ratio_section.section(),
