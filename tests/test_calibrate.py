@@ -73,7 +73,7 @@ def test_the_fit_and_predict_compute_the_same_time(alone):
     learned = calibration()._replace(
         efficiency=Efficiency(dict(zip(parameters.names, numbers.tolist(), strict=True)))
     )
-    fitted = design.bind(parameters).log_time(numbers)
+    fitted = design.bind(parameters).evaluate(numbers)[0]
     for row, log in zip(few, fitted, strict=True):
         synthetic = resolve(row.setting.scenario.model_copy(update={"input": "synthetic"}), CATALOGUE)
         assert math.log(time_of(synthetic, learned)) == pytest.approx(log, abs=1e-9)
@@ -107,7 +107,7 @@ def test_derivatives_are_those_of_the_time(alone):
     for number in range(len(at)):
         step = np.zeros(len(at))
         step[number] = 1e-5
-        slope = (rows.log_time(at + step) - rows.log_time(at - step)) / 2e-5
+        slope = (rows.evaluate(at + step)[0] - rows.evaluate(at - step)[0]) / 2e-5
         assert slopes[:, number] == pytest.approx(slope, abs=1e-7), parameters.names[number]
 
 

@@ -131,12 +131,17 @@ def test_report_says_what_the_rows_say(specs, anchored):
     """The lines people read first, from the shipped rows again; and the section stands in the report."""
     report = (folder("validation") / "report.md").read_text("utf-8")
     told = report[report.index("Against the goal") :]
-    line = r"^\* .*: median absolute error ([\d.]+)%, n (\d+): (met|missed)\.$"
-    shown = re.findall(line, told, re.MULTILINE)
+    line = r"^\* (.*): median absolute error ([\d.]+)%, n (\d+): (met|missed)\.$"
+    shown = {name: figures for name, *figures in re.findall(line, told, re.MULTILINE)}
     with MEASURED.open(newline="", encoding="utf-8") as file:
         times = {row["run_id"]: float(row["time_to_train"]) for row in csv.DictReader(file)}
-    modes = (specs, anchored, compare_mlperf("anchored", earlier=True))
-    for answers, (error, n, verdict) in zip(modes, shown, strict=True):
+    modes = {
+        "From specs alone": specs,
+        "Anchored on machines of the other rounds": anchored,
+        "The same with the rounds before alone": compare_mlperf("anchored", earlier=True),
+    }
+    for name, answers in modes.items():
+        error, n, verdict = shown[name]
         wrong = [
             abs(each.time_to_train / times[each.submission.run_id] - 1)
             for each in answers
@@ -145,7 +150,7 @@ def test_report_says_what_the_rows_say(specs, anchored):
         assert len(wrong) == int(n)
         assert 100 * median(wrong) == pytest.approx(float(error), abs=0.051)
         assert verdict == ("met" if median(wrong) <= 0.15 else "missed")
-    assert section() in report
+    assert {line for line in section().splitlines() if line.startswith("| ")} <= set(report.splitlines())
 
 
 def test_a_round_does_not_see_its_own_epochs():

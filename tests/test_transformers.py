@@ -960,7 +960,6 @@ def test_the_report_has_its_section():
     assert text.startswith("## Transformers under model parallelism\n")
     for heading in (
         "Choosing a layout",
-        "What each term is good for",
         "Misses beyond 40%",
         "What was learned",
     ):

@@ -912,7 +912,6 @@ def test_a_line_of_few_columns_that_cannot_be_is_named(
 @pytest.mark.parametrize(
     ("arguments", "wanted"),
     [
-        (["--ablation"], "give --report FILE too"),
         (["--plots"], "give --report FILE too"),
         (["--kind", "mlperf", "--report", "r.md"], "leave --kind mlperf out"),
     ],

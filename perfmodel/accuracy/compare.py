@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
 from perfmodel.accuracy.anchors import Anchors, Measured
@@ -13,7 +13,6 @@ from perfmodel.calibration import Calibration
 from perfmodel.errors import InputError
 from perfmodel.prediction import predict
 from perfmodel.prediction.result import Interval
-from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 
 Mode = Literal["specs", "anchored", "anchored-machine"]
@@ -92,7 +91,6 @@ def compare(
     mode: Mode = "specs",
     catalogue: Catalogue | None = None,
     constants: Constants = lambda run: None,
-    changed: Mapping[str, object] | None = None,
 ) -> list[Row]:
     """Predict each run, in order; a run that must be refused stays in, with the reason.
 
@@ -104,33 +102,24 @@ def compare(
         that of one of them, all of whose accelerators ran
     catalogue : hardware to look names up in; by default what comes with the package
     constants : what was learned, for each run; None, the default, is what comes with the package
-    changed : options of a scenario that every run is given instead of its own, for ablations
     """
     catalogue = Catalogue.of(catalogue)
     if mode != "specs":
         anchors = Anchors(runs)
-        return [_anchored(run, mode, anchors, catalogue, constants(run), changed or {}) for run in runs]
+        return [_anchored(run, mode, anchors, catalogue, constants(run)) for run in runs]
     naive = ConstantUtilisation({*shipped_runs(), *runs}, catalogue)
-    return [
-        _row(run, mode, catalogue, naive.iteration_time(run), None, constants(run), changed or {})
-        for run in runs
-    ]
+    return [_row(run, mode, catalogue, naive.iteration_time(run), None, constants(run)) for run in runs]
 
 
 def _anchored(
-    run: Run,
-    mode: Mode,
-    anchors: Anchors,
-    catalogue: Catalogue,
-    constants: Calibration | None,
-    changed: Mapping[str, object],
+    run: Run, mode: Mode, anchors: Anchors, catalogue: Catalogue, constants: Calibration | None
 ) -> Row:
     anchor: Measured | None = None
     if mode == "anchored-machine":
         anchor = anchors.of_machine(run) if run.nodes > 1 else None
     elif run.world_size > 1:
         anchor = anchors.of(run)
-    return _row(run, mode, catalogue, anchor and anchor.iteration_time, anchor, constants, changed)
+    return _row(run, mode, catalogue, anchor and anchor.iteration_time, anchor, constants)
 
 
 def _row(
@@ -140,7 +129,6 @@ def _row(
     naive: float | None,
     anchor: Measured | None,
     constants: Calibration | None,
-    changed: Mapping[str, object],
 ) -> Row:
     measured = measured_time(run)
     predicted, reason, scale = None, None, None
@@ -148,8 +136,6 @@ def _row(
     try:
         of = run.accelerators_per_node if mode == "anchored-machine" else 1
         scenario = scenario_of_run(run, catalogue, anchor and anchor.iteration_time, of)
-        if changed:
-            scenario = _with(scenario, changed)
         if measured is None:
             raise Refused("no measured time")
         if mode == "anchored" and run.world_size == 1:
@@ -179,10 +165,3 @@ def _row(
         reason,
         scale,
     )
-
-
-def _with(scenario: Scenario, changed: Mapping[str, object]) -> Scenario:
-    """The scenario with options replaced; a strategy that knows one kind of overlap keeps it."""
-    if scenario.strategy == "data-parallel-single-process":
-        changed = {key: value for key, value in changed.items() if key != "overlap"}
-    return type(scenario).model_construct(**{**scenario.model_dump(exclude_unset=True), **changed})

@@ -148,11 +148,7 @@ class Bound:
         of = {on: learned.effects(on) for on in set(self.design.conditions)}
         return np.array([of[on] for on in self.design.conditions]).T
 
-    def log_time(self, numbers: Array) -> Array:
-        """Logarithm of every row's iteration time, shape (rows,)."""
-        return self.evaluate(numbers, derivatives=False)[0]
-
-    def evaluate(self, numbers: Array, derivatives: bool = True) -> tuple[Array, Array]:
+    def evaluate(self, numbers: Array) -> tuple[Array, Array]:
         """Return the logarithmic times, shape (rows,), and their derivatives, shape (rows, parameters)."""
         d, p, row = self.design, self.parameters, self.design.row
         table, matrix, learned = d.table, d.service.on_matrix_units, p.efficiency(numbers)
@@ -181,9 +177,6 @@ class Bound:
                 once_an_iteration(overhead, update, stretch, effect),
             )
         )
-        if not derivatives:
-            return log_time, np.empty((0, 0))
-
         whole, kernels = paced + overhead, d.steps * table.all_kernels + update_kernels
         ratios = np.exp(numbers[self.half]) / self.sizes
         transposed = learned.channels_first * d.service.transposed

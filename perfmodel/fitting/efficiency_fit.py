@@ -23,33 +23,14 @@ REFIT: dict[str, Any] = {"converged": 1e-5}
 class EfficiencyFit:
     """The fit to every run on one accelerator, and those that leave one source out."""
 
-    def __init__(
-        self,
-        measured: Sequence[Measured],
-        held: Sequence[tuple[str, float | None]] = (),
-        loosened: float = 1.0,
-        one_class: bool = False,
-    ) -> None:
-        """Take the measured runs; those on several accelerators are passed over.
-
-        Parameters
-        ----------
-        measured : runs
-        held : for an ablation: beginnings of names, and the value to hold those at (None: the prior's)
-        loosened : for an ablation: factor on the standard deviation of every prior
-        one_class : for an ablation: one efficiency for all products of a unit
-        """
+    def __init__(self, measured: Sequence[Measured]) -> None:
+        """Take the measured runs; those on several accelerators are passed over."""
         self._alone = np.array([row.run.world_size == 1 for row in measured])
         rows = [row for row in measured if row.run.world_size == 1]
         self._sources = np.array([row.run.source for row in rows])
         design = Design([row.setting for row in rows])
         self._architectures = np.array([on.architecture for on in design.conditions])
         self.parameters = design.parameters()
-        self.parameters.deviation *= loosened
-        for prefix, value in held:
-            self.parameters.fix(prefix, value)
-        if one_class:
-            self.parameters.join_classes()
         self._bound = design.bind(self.parameters)
         self._times = np.log([row.time for row in rows])
         self._weights = row_weights(self._sources.tolist(), [row.run.trust for row in rows])
@@ -118,16 +99,6 @@ class EfficiencyFit:
             if (effect.condition == "architecture" and effect.level not in architectures)
             or (effect.condition == "workload" and effect.level not in workloads)
         }
-
-    def out_of_sample_errors(self) -> np.ndarray:
-        """Return ln(predicted / measured) of every row by the fit to all other sources, shape (rows,)."""
-        errors = np.empty(len(self._times))
-        for source in sorted(set(self._sources.tolist())):
-            inside = self._sources == source
-            weights = np.where(inside, 0.0, self._weights)
-            numbers = self._fit(weights, start=self._all, **REFIT | {"converged": 1e-4})
-            errors[inside] = (self._bound.log_time(numbers) - self._times)[inside]
-        return errors
 
     def efficiency(
         self,
