@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from perfmodel.accuracy.held_out import learned_part
 from perfmodel.accuracy.measured_table import Line, measured_lines
@@ -37,8 +37,15 @@ class Reading(NamedTuple):
         return not self.stated
 
 
+ROUNDING = 1e-5
+"""Of an interval's ends, relative: rows are written to six figures, and what was measured may be an end."""
+
+Mode = Literal["specs", "anchored", "anchored-machine"]
+ENDS = ("low_80", "high_80", "low_95", "high_95")
+
+
 class Outcome(NamedTuple):
-    """What was measured of a row, and what the model says."""
+    """What was measured of a row, and what the model says; times in seconds."""
 
     measured: float | None
     """None where the row does not state it."""
@@ -50,18 +57,46 @@ class Outcome(NamedTuple):
     high_95: float | None = None
     reason: str | None = None
     """Why there is no prediction."""
+    naive: float | None = None
+    """What a naive answer is: one utilisation, linear scaling, a ring at nominal rates."""
+    mode: Mode = "specs"
+    """Whether it is predicted from specs or from an anchor."""
+    anchor: Literal["unique", "ambiguous"] | None = None
+    """Whether the measurements that it starts from agree; None without one."""
+    scale: float | None = None
+    """Factor of the ledger in the interval."""
+    run: Any = None
+    """What was measured, as the row was read."""
 
     @property
     def error(self) -> float | None:
-        """Predicted over measured, less 1."""
+        """Signed error: predicted over measured, less 1; positive where we say too slow."""
         return self.predicted / self.measured - 1 if self.predicted and self.measured else None
+
+    @property
+    def naive_error(self) -> float | None:
+        """The same of the naive answer."""
+        return self.naive / self.measured - 1 if self.naive and self.measured else None
 
     @property
     def holds_80(self) -> bool | None:
         """Whether what was measured is inside the 80 % interval; None without one."""
-        if self.measured is None or self.low_80 is None or self.high_80 is None:
+        return self._holds(self.low_80, self.high_80)
+
+    @property
+    def holds_95(self) -> bool | None:
+        """The same of the 95 % interval."""
+        return self._holds(self.low_95, self.high_95)
+
+    def _holds(self, low: float | None, high: float | None) -> bool | None:
+        if self.measured is None or low is None or high is None:
             return None
-        return self.low_80 <= self.measured <= self.high_80
+        return low * (1 - ROUNDING) <= self.measured <= high * (1 + ROUNDING)
+
+    @property
+    def ends(self) -> dict[str, float | None]:
+        """The ends of both intervals, by their names."""
+        return {name: getattr(self, name) for name in ENDS}
 
 
 class Command(NamedTuple):
@@ -92,7 +127,7 @@ class Campaign(Generic[AnyCase]):
     """Whether a fit takes rows of trust A and B that are not held out, but for ``unseen`` sources."""
     read: Callable[[Line, Catalogue], AnyCase]
     """A case, which may hold its reason; ``Refused`` where there is none at all."""
-    predict: Callable[[Sequence[AnyCase], Catalogue], list[Outcome]]
+    predict: Callable[[Sequence[AnyCase], Catalogue], Sequence[Outcome]]
     """By the shipped fit, from specs alone."""
     readings: Callable[[Line, AnyCase, Catalogue], list[Reading]]
     terms: Callable[[AnyCase, Catalogue], dict[str, float]]
@@ -196,7 +231,7 @@ class Explanation(NamedTuple):
             "measured": outcome.measured,
             "predicted": outcome.predicted,
             "error": outcome.error,
-            **{name: getattr(outcome, name) for name in ("low_80", "high_80", "low_95", "high_95")},
+            **outcome.ends,
             "holds_80": outcome.holds_80,
             "terms": dict(self.terms),
             "command": self.command and self.command._asdict(),

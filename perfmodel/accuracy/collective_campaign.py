@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from perfmodel.accuracy.campaign import Campaign, Command, Outcome, Reading, answered, cells_of
+from perfmodel.accuracy.campaign import Campaign, Command, Reading, answered, cells_of
 from perfmodel.accuracy.collective_compare import compare_collectives, naive_time
 from perfmodel.accuracy.collective_rows import COLUMNS, Measurement, measurement_of
 from perfmodel.accuracy.measured_table import Line
@@ -60,22 +59,6 @@ FACTS = (
 )
 PASSED_OVER = ("protocol", "dtype")
 """Columns that say how it ran and that the prediction does not take: it chooses for itself."""
-
-
-def outcomes(measured: Sequence[Measurement], catalogue: Catalogue) -> list[Outcome]:
-    """Predict collectives by the shipped fit."""
-    return [
-        Outcome(
-            None if math.isnan(row.measurement.time) else row.measurement.time,
-            row.predicted_time,
-            row.low_80,
-            row.high_80,
-            row.low_95,
-            row.high_95,
-            row.measurement.reason,
-        )
-        for row in compare_collectives(measured)
-    ]
 
 
 def _readings(line: Line, measured: Measurement, catalogue: Catalogue) -> list[Reading]:
@@ -147,7 +130,7 @@ CAMPAIGN = Campaign[Measurement](
     unit="s",
     is_learned_from=True,
     read=measurement_of,
-    predict=outcomes,
+    predict=lambda measured, catalogue: compare_collectives(measured),
     readings=_readings,
     terms=_terms,
     command=_command,

@@ -10,6 +10,7 @@ from typing import Any
 
 from perfmodel.accuracy.anchors import Anchors
 from perfmodel.accuracy.baselines import ConstantUtilisation
+from perfmodel.accuracy.campaign import ENDS
 from perfmodel.accuracy.compare import Mode, Row
 from perfmodel.accuracy.runs import shipped_runs
 from perfmodel.resources import folder
@@ -17,14 +18,7 @@ from perfmodel.specs.store import Catalogue
 from perfmodel.writing import write_whole
 
 NAME = "out_of_sample.csv"
-TIMES = (
-    "measured_iteration_time",
-    "predicted_iteration_time",
-    "low_80",
-    "high_80",
-    "low_95",
-    "high_95",
-)
+TIMES = ("measured_iteration_time", "predicted_iteration_time", *ENDS)
 COLUMNS = ("run_id", "mode", *TIMES, "scale", "reason")
 
 
@@ -62,16 +56,15 @@ def shipped_rows(mode: Mode) -> list[Row]:
             continue
         anchor = anchors.of(run) if mode == "anchored" and run.world_size > 1 else None
         guess = naive.iteration_time(run) if naive else anchor and anchor.iteration_time
-        times: dict[str, Any] = {name: float(written[name]) if written[name] else None for name in TIMES}
-        result.append(
-            Row(
-                run=run,
-                mode=mode,
-                **times,
-                naive_iteration_time=guess if written["predicted_iteration_time"] else None,
-                anchor=None if anchor is None else "unique" if anchor.unique else "ambiguous",
-                reason=written["reason"] or None,
-                scale=float(written["scale"]) if written["scale"] else None,
-            )
+        measured, predicted, *ends, scale = (
+            float(written[name]) if written[name] else None for name in (*TIMES, "scale")
         )
+        span: dict[str, Any] = dict(zip(ENDS, ends, strict=True))
+        row = Row(measured, predicted, **span, mode=mode, scale=scale, run=run)
+        row = row._replace(
+            reason=written["reason"] or None,
+            naive=guess if predicted else None,
+            anchor=anchor and anchor.agreement,
+        )
+        result.append(row)
     return result

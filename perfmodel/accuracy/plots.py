@@ -61,8 +61,8 @@ def _predicted(rows: Sequence[Row], mode: str) -> Any:
     for index, source in enumerate(sources):
         own = [row for row in rows if row.run.source == source]
         axes.loglog(
-            [row.measured_iteration_time for row in own],
-            [row.predicted_iteration_time for row in own],
+            [row.measured for row in own],
+            [row.predicted for row in own],
             "os^Dv<>"[index % 7],
             ms=3,
             alpha=0.6,
@@ -70,7 +70,7 @@ def _predicted(rows: Sequence[Row], mode: str) -> Any:
             label=f"{source} ({len(own)})",
             rasterized=True,
         )
-    times = [row.measured_iteration_time or 1.0 for row in rows]
+    times = [row.measured or 1.0 for row in rows]
     ends = [min(times), max(times)]
     axes.plot(ends, ends, color="black", lw=0.8)
     for share, alpha in ((0.1, 0.15), (0.2, 0.10)):
@@ -130,14 +130,14 @@ def _coverage(rows: dict[str, list[Row]]) -> Any:
     figure, axes = plt.subplots(figsize=(5.5, 4.5))
     for colour, (mode, own) in zip(COLOURS, rows.items(), strict=False):
         for level, low, high, marker in ((0.80, "low_80", "high_80", "o"), (0.95, "low_95", "high_95", "s")):
-            inside = [getattr(r, low) <= (r.measured_iteration_time or 0) <= getattr(r, high) for r in own]
+            inside = [getattr(r, low) <= (r.measured or 0) <= getattr(r, high) for r in own]
             axes.plot(
                 level, sum(inside) / len(inside), marker, color=colour, label=f"{mode}, {level:.0%} interval"
             )
         # between the two stated levels: distance in units of the 80 % half width
         ratios = sorted(
-            abs(math.log((r.predicted_iteration_time or 1) / (r.measured_iteration_time or 1)))
-            / math.log((r.high_80 or 2) / (r.predicted_iteration_time or 1))
+            abs(math.log((r.predicted or 1) / (r.measured or 1)))
+            / math.log((r.high_80 or 2) / (r.predicted or 1))
             for r in own
         )
         levels = [i / 100 for i in range(5, 100)]

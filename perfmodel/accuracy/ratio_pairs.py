@@ -62,19 +62,16 @@ def judged_runs() -> dict[str, list[Judged]]:
     copies = [
         _judged(row.run.source, _job_of_copies(row.run), *times, row.scale or 1.0)
         for row in shipped_rows("specs")
-        if row.run.trust in TRUSTED
-        and (times := (row.measured_iteration_time, row.predicted_iteration_time, row.high_80))[1]
+        if row.run.trust in TRUSTED and (times := (row.measured, row.predicted, row.high_80))[1]
     ]
     of_layouts = shipped_out_of_sample()[0].rows
-    shared_out = [
-        judged_transformer(row) for row in of_layouts if row.run.trust in TRUSTED and row.predicted_time
-    ]
+    shared_out = [judged_transformer(row) for row in of_layouts if row.run.trust in TRUSTED and row.predicted]
     return {COPIES: copies, SHARED_OUT: shared_out}
 
 
 def judged_transformer(row: Row) -> Judged:
     """Return a predicted run of a transformer as one that pairs are made of."""
-    times = row.run.time, row.predicted_time, row.high_80
+    times = row.run.time, row.predicted, row.high_80
     return _judged(row.run.source, job_shared_out(row.run), *times, novelty_of(row.run).scale.factor)
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from perfmodel.accuracy.campaign import Campaign, Command, Outcome, Reading, answered, cells_of
+from perfmodel.accuracy.campaign import Campaign, Command, Reading, answered, cells_of
 from perfmodel.accuracy.compare import compare
 from perfmodel.accuracy.held_out import UNSEEN
 from perfmodel.accuracy.measured_table import Line
@@ -49,22 +49,6 @@ RULES = {
 }
 """Why, where the row is silent; elsewhere it is the default of ``predict``."""
 DEFAULT = "the default"
-
-
-def outcomes(runs: Sequence[Run], catalogue: Catalogue) -> list[Outcome]:
-    """Predict runs from specs alone."""
-    return [
-        Outcome(
-            row.measured_iteration_time,
-            row.predicted_iteration_time,
-            row.low_80,
-            row.high_80,
-            row.low_95,
-            row.high_95,
-            row.reason,
-        )
-        for row in compare(runs, "specs", catalogue)
-    ]
 
 
 def understood_as(of: Prediction | Scenario) -> Mapping[str, Any]:
@@ -161,7 +145,7 @@ CAMPAIGN = Campaign[Run](
     unit="s",
     is_learned_from=True,
     read=lambda line, catalogue: run_of(line),
-    predict=outcomes,
+    predict=lambda runs, catalogue: compare(runs, "specs", catalogue),
     readings=_readings,
     terms=_terms,
     command=lambda line, run, catalogue: scenario_command(scenario_of_run(run, catalogue), catalogue),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -195,23 +194,6 @@ def _time_readings(line: Line, run: TransformerRun, catalogue: Catalogue) -> lis
     return result
 
 
-def outcomes(runs: Sequence[TransformerRun], catalogue: Catalogue) -> list[Outcome]:
-    """Predict runs by the shipped fit, from specs alone."""
-    (rows,) = compare_transformers(runs)
-    return [
-        Outcome(
-            row.run.time if math.isfinite(row.run.time) else None,
-            row.predicted_time,
-            row.low_80,
-            row.high_80,
-            row.low_95,
-            row.high_95,
-            row.reason,
-        )
-        for row in rows
-    ]
-
-
 def _terms(run: TransformerRun, catalogue: Catalogue) -> dict[str, float]:
     assert run.case is not None
     step = step_of(job_of(run.case), fitted().parameters)
@@ -277,7 +259,7 @@ CAMPAIGN = Campaign[TransformerRun](
     unit="s",
     is_learned_from=True,
     read=transformer_run_of,
-    predict=outcomes,
+    predict=lambda runs, catalogue: compare_transformers(runs)[0],
     readings=_time_readings,
     terms=_terms,
     command=lambda line, run, catalogue: _command_of(

@@ -65,13 +65,13 @@ def claims() -> Sequence[Row]:
 
 def _used(row: Row) -> Utilisation | None:
     case = row.run.case
-    if case is None or row.predicted_time is None or row.low_80 is None or row.high_80 is None:
+    if case is None or row.predicted is None or row.low_80 is None or row.high_80 is None:
         return None
     # a share of the peak in 16 bits, whatever the products take
     peak = Catalogue.built_in().accelerator(row.run.accelerator).training_peak("bf16")[0]
     least = _flops(case) / (float(case.layout.world_size) * peak)
     return Utilisation(
-        row.run, least / row.run.time, least / row.predicted_time, least / row.high_80, least / row.low_80
+        row.run, least / row.run.time, least / row.predicted, least / row.high_80, least / row.low_80
     )
 
 
