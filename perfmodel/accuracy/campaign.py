@@ -14,27 +14,13 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from perfmodel.accuracy.held_out import learned_part
 from perfmodel.accuracy.measured_table import Line, measured_lines
+from perfmodel.accuracy.readings import Reading
 from perfmodel.accuracy.runs import NOT_STATED, TRUSTED, UNSTATED_TRUST
 from perfmodel.accuracy.scenarios import Refused
 from perfmodel.errors import InputError
 from perfmodel.specs.store import Catalogue
 
 AnyCase = TypeVar("AnyCase")
-
-
-class Reading(NamedTuple):
-    """One thing that a prediction needs, as a row states it and as it was read."""
-
-    what: str
-    stated: str
-    """Cells of the row; empty where it is silent."""
-    read_as: str
-    why: str = ""
-
-    @property
-    def is_assumed(self) -> bool:
-        """Whether the row does not say it."""
-        return not self.stated
 
 
 ROUNDING = 1e-5
@@ -142,7 +128,7 @@ class Campaign(Generic[AnyCase]):
 
     def id_of(self, line: Line) -> str:
         """Return the id of a row; where it states none, its line."""
-        return line.cells.get(self.id_column) or f"line {line.number}"
+        return line.cells.get(self.id_column) or f"line {line.place}"
 
     def lines(self, path: Path | None = None) -> Iterator[Line]:
         """Yield the rows of a table, by default of the one that comes along, held-out rows too."""
@@ -220,7 +206,7 @@ class Explanation(NamedTuple):
             "id": self.id,
             "kind": campaign.kind,
             "file": str(self.line.path),
-            "line": self.line.number,
+            "line": self.line.place,
             "source": self.source,
             "held_out": self.held_out,
             "learned_from": self.is_learned_from,
@@ -237,18 +223,6 @@ class Explanation(NamedTuple):
             "command": self.command and self.command._asdict(),
             "reason": outcome.reason,
         }
-
-
-def cells_of(line: Line, columns: Sequence[str]) -> str:
-    """Return what a row says in some columns, in short.
-
-    >>> cells_of(Line(Path("a.csv"), 2, {"nodes": "2", "nics": "", "link": "a"}), ("nodes", "nics"))
-    '2'
-    """
-    stated = [(column, cell) for column in columns if (cell := line.cells.get(column))]
-    if len(columns) == 1:
-        return "".join(cell for _, cell in stated)
-    return ", ".join(cell if len(stated) == 1 else f"{column} {cell}" for column, cell in stated)
 
 
 def answered(line: str, ask: Callable[[], float]) -> Command:

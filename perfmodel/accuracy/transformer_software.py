@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 from functools import cache
 from typing import NamedTuple
 
+from perfmodel.accuracy.measured_table import records
 from perfmodel.accuracy.scenarios import Refused
-from perfmodel.reading import read_table
 from perfmodel.resources import folder
 
 
@@ -20,12 +19,13 @@ class Software(NamedTuple):
     """Whose facts it is read by."""
     nearest: str
     """Why that is the nearest stack; empty where it is the software itself."""
+    family: str
+    """By the libraries that do most of its work."""
 
 
 @cache
 def _table() -> tuple[Software, ...]:
-    with read_table(folder("validation") / "transformer_software.csv") as file:
-        return tuple(Software(**row) for row in csv.DictReader(file))
+    return tuple(Software(**row) for row in records(folder("validation") / "transformer_software.csv"))
 
 
 def software_named(framework: str) -> Software | None:
