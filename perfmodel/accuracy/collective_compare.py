@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,17 +13,11 @@ from perfmodel.accuracy.campaign import ENDS, Outcome
 from perfmodel.accuracy.collective_fit import data_of, fit, judged, learned_from, log_times, spreads
 from perfmodel.accuracy.collective_rows import Measurement, shipped_measurements
 from perfmodel.accuracy.summary import by_group, counts, statistics, trusted
+from perfmodel.arrays import Array
 from perfmodel.collectives.model import fitted
 from perfmodel.collectives.parameters import PARAMETERS
 from perfmodel.collectives.place import Point, traffic_of
 from perfmodel.prediction.collective_spread import SHORT, span, spread_of, transport_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 
 class Row(Outcome):

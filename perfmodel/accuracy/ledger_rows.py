@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -13,6 +11,7 @@ from perfmodel.accuracy.campaign import Outcome
 from perfmodel.accuracy.collective_compare import Row as CollectiveRow
 from perfmodel.accuracy.collective_rows import shipped_measurements
 from perfmodel.accuracy.ledger import COLUMNS, MISREAD, NO_TIME, NOT_NEW, Entry, read_ledger
+from perfmodel.accuracy.measured_table import write_records
 from perfmodel.accuracy.runs import shipped_runs
 from perfmodel.accuracy.scenarios import scenario_of_run
 from perfmodel.accuracy.summary import trusted
@@ -25,7 +24,6 @@ from perfmodel.prediction.collective_spread import is_seen, scale_at, size_class
 from perfmodel.prediction.interval import is_new_to
 from perfmodel.resolve import resolve
 from perfmodel.specs.store import Catalogue
-from perfmodel.writing import write_whole
 
 
 def append(
@@ -57,11 +55,7 @@ def append(
         if each.id not in learned
     ]
     fresh = [each for each in entries if (each.kind, each.id) not in known]
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows(each.cells() for each in (*held, *fresh))
-    write_whole(path, text.getvalue())
+    write_records(path, COLUMNS, (each.cells() for each in (*held, *fresh)))
     return len(fresh), len(entries) - len(fresh)
 
 

@@ -12,6 +12,7 @@ from functools import cache
 from statistics import median
 from typing import Any, Literal, NamedTuple
 
+from perfmodel.accuracy.campaign import ENDS, Outcome
 from perfmodel.accuracy.mlperf_rows import ROUNDS, Submission, shipped_submissions
 from perfmodel.accuracy.mlperf_rules import evaluation_of, scenario_of_submission, target_of
 from perfmodel.accuracy.scenarios import Refused, with_options
@@ -115,12 +116,13 @@ class Answer(NamedTuple):
         rate = self.submission.samples_per_second
         return None if rate is None else self.submission.global_batch_size / rate
 
-    def inside(self, confidence: int) -> bool | None:
-        """Whether the measured iteration lies in the interval of 80 or 95 %; None without either."""
-        if self.interval is None or self.iteration_time is None:
-            return None
-        low, high = (getattr(self.interval, f"{end}_{confidence}") for end in ("low", "high"))
-        return bool(low <= self.iteration_time <= high)
+    @property
+    def iteration(self) -> Outcome:
+        """The iteration, beside what the model says of it."""
+        asked, rate = self.submission, self.samples_per_second
+        ends = {name: getattr(self.interval, name) for name in ENDS if self.interval}
+        time = None if rate is None else asked.global_batch_size / rate
+        return Outcome(self.iteration_time, time, **ends, mode=self.mode, run=asked)
 
     def time_with(self, samples: float | None = None, rate: float | None = None) -> float | None:
         """Time to train [s], with samples to the target or samples per second put in the model's place."""
@@ -164,18 +166,11 @@ class Answer(NamedTuple):
             "samples_per_second": self.samples_per_second,
             "evaluation_time": self.evaluation_time,
             "measured_iteration_time": self.iteration_time,
-            "iteration_time": _iteration_time(asked, self.samples_per_second),
-            "low_80": self.interval.low_80 if self.interval else None,
-            "high_80": self.interval.high_80 if self.interval else None,
-            "low_95": self.interval.low_95 if self.interval else None,
-            "high_95": self.interval.high_95 if self.interval else None,
+            "iteration_time": self.iteration.predicted,
+            **self.iteration.ends,
             "anchor": self.anchor or None,
             "reason": self.reason or None,
         }
-
-
-def _iteration_time(asked: Submission, samples_per_second: float | None) -> float | None:
-    return None if samples_per_second is None else asked.global_batch_size / samples_per_second
 
 
 def compare_mlperf(

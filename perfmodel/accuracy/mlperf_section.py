@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import cache
-from statistics import fmean, median
-from typing import NamedTuple
+from typing import Any
 
 from perfmodel.accuracy.mlperf import Answer, Mode, compare_mlperf, errors_by
-from perfmodel.accuracy.summary import Errors, errors
+from perfmodel.accuracy.summary import Errors, errors, statistics
 from perfmodel.templating import render
 
 GOAL = 0.15
@@ -17,6 +16,11 @@ LARGE = 64
 """Accelerators from which a job counts as large."""
 SEEN = 64
 """Accelerators of the largest job in any fit."""
+SIZES: dict[str, Callable[[int], bool]] = {
+    "": lambda n: True,
+    f", to {SEEN} accelerators": lambda n: n <= SEEN,
+    f", above {SEEN}": lambda n: n > SEEN,
+}
 MODES: dict[str, Mode] = {"from specs": "specs", "anchored": "anchored"}
 
 
@@ -48,41 +52,16 @@ def section() -> str:
     )
 
 
-class Covered(NamedTuple):
-    """Coverage of the intervals of the iteration time on rows outside every fit."""
-
-    name: str
-    n: int
-    mean: float
-    median: float
-    """Absolute errors of the iteration time."""
-    shares: tuple[float, float]
-    """Inside the interval of 80 and of 95 %."""
-
-
 @cache
-def covered() -> tuple[Covered, ...]:
-    """Return the coverage of the intervals in both modes, of all rows and by size."""
-    sizes: tuple[tuple[str, Callable[[int], bool]], ...] = (
-        ("", lambda n: True),
-        (f", to {SEEN} accelerators", lambda n: n <= SEEN),
-        (f", above {SEEN}", lambda n: n > SEEN),
-    )
-    result = []
+def covered() -> dict[str, dict[str, Any]]:
+    """Return the statistics of the iteration time, which no fit has seen, in both modes, all and by size."""
+    result = {}
     for name, mode in MODES.items():
-        known = [each for each in compare_mlperf(mode) if each.inside(80) is not None]
-        for size, holds in sizes:
-            rows = [each for each in known if holds(each.submission.world_size)]
-            wrong = [
-                abs(each.submission.samples_per_second / each.samples_per_second - 1)
-                for each in rows
-                if each.samples_per_second and each.submission.samples_per_second
-            ]
-            shares = [fmean(bool(each.inside(level)) for each in rows) for level in (80, 95) if rows]
-            if rows:
-                line = f"MLPerf, {name}{size}"
-                result.append(Covered(line, len(rows), fmean(wrong), median(wrong), (shares[0], shares[1])))
-    return tuple(result)
+        rows = [each.iteration for each in compare_mlperf(mode) if each.interval and each.iteration_time]
+        for size, holds in SIZES.items():
+            if found := [row for row in rows if holds(row.run.world_size)]:
+                result[f"MLPerf, {name}{size}"] = statistics(found)
+    return result
 
 
 def _naive(modes: list[tuple[Answer, ...]]) -> list[tuple[str, list[Errors], Errors]]:

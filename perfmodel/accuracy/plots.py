@@ -1,9 +1,9 @@
-"""Figures of the report: predicted against measured, residuals, coverage; by matplotlib, an extra."""
+"""Figures of the report: predicted against measured, coverage; by matplotlib, an extra."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from perfmodel.errors import needed
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999933")
 """Colours that colour-blind readers can distinguish (Okabe and Ito)."""
-NAMES = ("predicted-specs.svg", "predicted-anchored.svg", "residuals.svg", "coverage.svg")
+NAMES = ("predicted-specs.svg", "predicted-anchored.svg", "coverage.svg")
 
 MATPLOTLIB = ("matplotlib.pyplot", "plot", "drawing figures")
 """What ``perfmodel.errors.needed`` is asked before any work is done."""
@@ -37,8 +37,7 @@ def write_plots(folder: Path, specs: Sequence[Row], anchored: Sequence[Row]) -> 
     rows = {"specs": _kept(specs), "anchored": _kept(anchored)}
     for mode, name in (("specs", NAMES[0]), ("anchored", NAMES[1])):
         _save(_predicted(rows[mode], mode), folder / name)
-    _save(_residuals(rows["specs"]), folder / NAMES[2])
-    _save(_coverage(rows), folder / NAMES[3])
+    _save(_coverage(rows), folder / NAMES[2])
 
 
 def _kept(rows: Sequence[Row]) -> list[Row]:
@@ -89,35 +88,6 @@ def _predicted(rows: Sequence[Row], mode: str) -> Any:
         "bands 10 and 20 %",
     )
     axes.legend(fontsize=7)
-    return figure
-
-
-def _residuals(rows: Sequence[Row]) -> Any:
-    """Signed errors by accelerator and by world size: medians, quartiles, 5 to 95 %."""
-    import matplotlib.pyplot as plt
-
-    figure, both = plt.subplots(1, 2, figsize=(11, 5))
-    keys: tuple[tuple[str, Callable[[Row], Any]], ...] = (
-        ("accelerator", lambda row: row.run.accelerator),
-        ("accelerators in the job", lambda row: row.run.world_size),
-    )
-    for axes, (label, key) in zip(both, keys, strict=True):
-        names = sorted({key(row) for row in rows})
-        groups = [[100 * (row.error or 0.0) for row in rows if key(row) == name] for name in names]
-        axes.boxplot(
-            groups,
-            orientation="horizontal",
-            whis=(5, 95),
-            showfliers=False,
-            medianprops={"color": COLOURS[1]},
-        )
-        axes.set_yticks(
-            range(1, len(names) + 1), [f"{name} ({len(g)})" for name, g in zip(names, groups, strict=True)]
-        )
-        axes.axvline(0, color="black", lw=0.8)
-        axes.set(xlabel="error of the iteration time [%], + is too slow", ylabel=label)
-    figure.suptitle("From specs, out of sample: median, quartiles, 5 to 95 %")
-    figure.tight_layout()
     return figure
 
 

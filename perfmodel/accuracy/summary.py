@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean, median
 from typing import Any, NamedTuple, TypeVar
 
+from perfmodel.accuracy.by_source import by_source, mean_of_means
 from perfmodel.accuracy.campaign import Outcome
 from perfmodel.accuracy.compare import Row
 from perfmodel.accuracy.runs import TRUSTED
@@ -77,16 +79,15 @@ def statistics(rows: Iterable[Outcome]) -> dict[str, Any]:
     signed = [(row.run.source, row.error) for row in predicted if row.error is not None]
     held = [(row.run.source, row.holds_80) for row in predicted if row.holds_80 is not None]
     of_95 = [row.holds_95 for row in predicted if row.holds_95 is not None]
-    wrong = [[abs(error) for error in of] for of in by_source(signed).values()]
-    medians = [median(of) for of in wrong]
+    medians = [median(map(abs, of)) for of in by_source(signed).values()]
     return {
         **errors([error for _, error in signed])._asdict(),
-        "sources": len(wrong),
-        "mean_over_sources": mean(map(fmean, wrong)),
+        "sources": len(medians),
+        "mean_over_sources": mean_of_means((source, abs(error)) for source, error in signed),
         "median_over_sources": median(medians) if medians else None,
         "mean_of_medians": mean(medians),
         "coverage_80": mean(each for _, each in held),
-        "coverage_80_over_sources": mean(map(fmean, by_source(held).values())),
+        "coverage_80_over_sources": mean_of_means(held),
         "coverage_95": mean(of_95),
         "baseline": errors([row.naive_error for row in predicted if row.naive_error is not None])._asdict(),
     }
@@ -98,21 +99,6 @@ def mean(values: Iterable[float]) -> float | None:
     return fmean(known) if known else None
 
 
-AnyNumber = TypeVar("AnyNumber", bound=float)
-
-
-def by_source(values: Iterable[tuple[str, AnyNumber]]) -> dict[str, list[AnyNumber]]:
-    """Return values by the name before each, a source.
-
-    >>> by_source([("a", 1), ("b", 2), ("a", 3)])
-    {'a': [1, 3], 'b': [2]}
-    """
-    result: defaultdict[str, list[AnyNumber]] = defaultdict(list)
-    for source, value in values:
-        result[source].append(value)
-    return dict(result)
-
-
 def trusted(row: Outcome) -> bool:
     """Whether a row is of trust A or B."""
     return row.run.trust in TRUSTED
@@ -121,6 +107,12 @@ def trusted(row: Outcome) -> bool:
 def counted(row: Outcome) -> bool:
     """Whether a row enters the error table: trust A or B, and an anchor, if any, that is not in doubt."""
     return trusted(row) and row.anchor != "ambiguous"
+
+
+def furthest(rows: Iterable[AnyRow]) -> list[AnyRow]:
+    """Return the rows that were predicted, those first whose ratio is furthest from 1, either way."""
+    far = [(-abs(math.log(1 + row.error)), row.run.run_id, row) for row in rows if row.error is not None]
+    return [row for *_, row in sorted(far, key=lambda each: each[:2])]
 
 
 def grouped(rows: Iterable[AnyRow], key: Callable[[AnyRow], Any]) -> dict[str, dict[str, Any]]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from statistics import fmean, median
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,18 +23,12 @@ from perfmodel.accuracy.transformer_rows import (
     shipped_transformer_runs,
 )
 from perfmodel.accuracy.transformer_software import software_of_row
+from perfmodel.arrays import Array
 from perfmodel.step.profiled import NORMAL_80, NORMAL_95
 from perfmodel.transformers.job import Job
 from perfmodel.transformers.parameters import Fitted, fitted
 from perfmodel.transformers.step import step_of
 from perfmodel.transformers.uncertainty import Novelty, novelty
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 UNKNOWN = "software that nobody described"
 ALONE = "unanchored: no other run of this network and source"
@@ -92,23 +87,15 @@ def compare_transformers(
     """
     able = [run for run in measured if run.case is not None]
     if not able:
-        return [[_row(run, mode, None, 0.0, False, None) for run in measured] for mode in modes]
+        return [[_row(run, mode) for run in measured] for mode in modes]
     data = data_of(able)
     alone = _out_of_sample(able, data) if out_of_sample else _by_shipped_fit(able, data)
-    naive = _naive_times(data)
-    known = {id(run): row for row, run in enumerate(able)}
-    result = []
+    naive, result = _naive_times(data).tolist(), []
     for mode in modes:
         said = _anchored(able, data, alone, out_of_sample) if mode == "anchored" else alone
-        rows_of = []
-        for run in measured:
-            row = known.get(id(run))
-            if row is None:
-                rows_of.append(_row(run, mode, None, 0.0, False, None))
-            else:
-                log, anchored = float(said.logs[row]), said.is_anchored[row]
-                rows_of.append(_row(run, mode, log, said.spreads[row], anchored, float(naive[row])))
-        result.append(rows_of)
+        values = zip(able, said.logs.tolist(), said.spreads, said.is_anchored, naive, strict=True)
+        known = {id(run): _row(run, mode, *of) for run, *of in values}
+        result.append([known.get(id(run)) or _row(run, mode) for run in measured])
     return result
 
 
@@ -169,10 +156,10 @@ def _anchored(able: list[TransformerRun], data: Data, judged: Judged, out_of_sam
 def _row(
     run: TransformerRun,
     mode: Mode,
-    log: float | None,
-    spread: float,
-    is_anchored: bool,
-    naive: float | None,
+    log: float | None = None,
+    spread: float = 0.0,
+    is_anchored: bool = False,
+    naive: float | None = None,
 ) -> Row:
     row = Row(None if math.isnan(run.time) else run.time, reason=run.reason, mode=mode, run=run)
     if log is None or (mode == "anchored" and not is_anchored):

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-from perfmodel.accuracy.transformer_compare import compare_transformers
-from perfmodel.accuracy.transformer_rows import read_transformer_runs
+from perfmodel.accuracy.transformer_compare import Row, compare_transformers
+from perfmodel.accuracy.transformer_rows import TransformerRun, read_transformer_runs
 from perfmodel.resources import folder
 from perfmodel.specs.store import Catalogue
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from perfmodel.accuracy.transformer_compare import Row
-    from perfmodel.accuracy.transformer_rows import TransformerRun
-    from perfmodel.transformers.job import Case
+from perfmodel.transformers.job import Case
 
 LARGEST = (
     "mlm-misc-0001",

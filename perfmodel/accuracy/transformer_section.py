@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from functools import cache
 from statistics import fmean
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from perfmodel.accuracy.transformer_compare import STATED_NODES, Row, shipped_out_of_sample
+from perfmodel.accuracy.summary import furthest, trusted
+from perfmodel.accuracy.transformer_compare import STATED_NODES, shipped_out_of_sample
 from perfmodel.accuracy.transformer_fit import data_of, fit, learned_from, left_out
 from perfmodel.accuracy.transformer_memory import fitting, layout_words, peak_errors, peaks
 from perfmodel.accuracy.transformer_rows import shipped_transformer_runs
 from perfmodel.accuracy.transformer_scale import largest
 from perfmodel.templating import render
 from perfmodel.transformers.parameters import PARAMETERS, fitted, neutral_scores
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 SWEEP = "vtrain-single"
 """The source with more rows than all others together."""
@@ -37,7 +34,7 @@ def section() -> str:
         anchored=anchored,
         stated_nodes=STATED_NODES,
         regret=specs["regret"],
-        far=far(rows),
+        far=[row for row in furthest(filter(trusted, rows)) if abs(row.error or 0.0) > FAR],
         limit=FAR,
         largest=largest(rows),
         layout_words=layout_words,
@@ -70,9 +67,3 @@ def by_neutral_priors() -> Neutral:
         source: float(errors[data.sources == source].mean()) for source in np.unique(data.sources).tolist()
     }
     return Neutral(fmean(by_source.values()), float(errors.mean()), float(np.median(errors)), by_source)
-
-
-def far(rows: Sequence[Row]) -> list[Row]:
-    """Return the trusted rows whose error is largest, as far as it is beyond ``FAR``."""
-    beyond = [row for row in rows if row.error is not None and abs(row.error) > FAR and row.run.trust in "AB"]
-    return sorted(beyond, key=lambda row: (-abs(math.log(1 + (row.error or 0.0))), row.run.run_id))

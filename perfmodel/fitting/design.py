@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from perfmodel.arrays import Array, Places
 from perfmodel.efficiency import KINDS, EffectInputs, Effects, Efficiency
 from perfmodel.equations.host_pace import (
     device_time,
@@ -40,11 +41,6 @@ from perfmodel.step.layer_rates import (
     service,
 )
 from perfmodel.step.layers import LayerTable, layer_table
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 _PRODUCT = KINDS.index("product")
 _COMPONENTS = Effects._fields
@@ -188,7 +184,7 @@ class Bound:
         )
         width = len(p.names)
 
-        def scatter(index: NDArray[np.intp], values: Array) -> Array:
+        def scatter(index: Places, values: Array) -> Array:
             sums = np.bincount(row * width + index, values * each[row], d.rows * width)
             return sums.reshape(d.rows, width).astype(np.float64)
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from perfmodel.arrays import Flags
 from perfmodel.efficiency import Efficiency
 from perfmodel.fitting.design import Design
 from perfmodel.fitting.row_weights import HUBER, NOISE, row_weights
 from perfmodel.fitting.runs import Measured
 from perfmodel.least_squares import least_squares
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 REFIT: dict[str, Any] = {"converged": 1e-5}
 """A fit that leaves something out starts from the fit to all, and need not be as close."""
@@ -27,13 +25,11 @@ class EfficiencyFit:
         """Take the measured runs; those on several accelerators are passed over."""
         self._alone = np.array([row.run.world_size == 1 for row in measured])
         rows = [row for row in measured if row.run.world_size == 1]
-        self._sources = np.array([row.run.source for row in rows])
         design = Design([row.setting for row in rows])
-        self._architectures = np.array([on.architecture for on in design.conditions])
         self.parameters = design.parameters()
         self._bound = design.bind(self.parameters)
         self._times = np.log([row.time for row in rows])
-        self._weights = row_weights(self._sources.tolist(), [row.run.trust for row in rows])
+        self._weights = row_weights([row.run.source for row in rows], [row.run.trust for row in rows])
         self._all = self._fit(self._weights)
 
     def _fit(self, weights: np.ndarray, **options: Any) -> np.ndarray:
@@ -50,32 +46,15 @@ class EfficiencyFit:
             **options,
         )
 
-    @property
-    def architectures(self) -> list[str]:
-        """Those that the rows were measured on."""
-        return sorted(set(self._architectures.tolist()))
-
-    def numbers(
-        self,
-        without: str | None = None,
-        architecture: str | None = None,
-        seen: NDArray[np.bool_] | None = None,
-    ) -> dict[str, float]:
+    def numbers(self, seen: Flags | None = None) -> dict[str, float]:
         """Return the learned numbers by name, to six digits.
 
         Parameters
         ----------
-        without : a source to leave out; what no other source speaks of is left out of the answer
-        architecture : the same of an architecture
-        seen : of all measured runs those that may be learned from, shape (measured,); all by default
+        seen : of all measured runs those that may be learned from, shape (measured,), by default all; an
+            architecture or a network that none of them speaks of is left out of the answer
         """
-        kept = np.ones(len(self._sources), bool)
-        if without is not None:
-            kept &= self._sources != without
-        if architecture is not None:
-            kept &= self._architectures != architecture
-        if seen is not None:
-            kept &= seen[self._alone]
+        kept = np.ones(len(self._times), bool) if seen is None else seen[self._alone]
         if kept.all():
             return self._named(self._all, kept)
         weights = np.where(kept, self._weights, 0.0)
@@ -100,11 +79,6 @@ class EfficiencyFit:
             or (effect.condition == "workload" and effect.level not in workloads)
         }
 
-    def efficiency(
-        self,
-        without: str | None = None,
-        architecture: str | None = None,
-        seen: NDArray[np.bool_] | None = None,
-    ) -> Efficiency:
+    def efficiency(self, seen: Flags | None = None) -> Efficiency:
         """Return what was learned, ready for ``predict``."""
-        return Efficiency(self.numbers(without, architecture, seen))
+        return Efficiency(self.numbers(seen))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from perfmodel.accuracy.leave_out_transformers import TransformerFolds, shipped_
 from perfmodel.accuracy.transformer_anchor import anchor_weights, anchored_logs, anchors_of, pairs_of
 from perfmodel.accuracy.transformer_compare import novelty_of
 from perfmodel.accuracy.transformer_fit import covering, spreads
+from perfmodel.arrays import Array, Names, Places
 from perfmodel.calibration import beside
 from perfmodel.fitting.leave_out import KIND as DATA_PARALLEL
 from perfmodel.fitting.leave_out import LeaveOut, judged_by
@@ -23,14 +24,7 @@ from perfmodel.fitting.own_runs import OwnRun, update
 from perfmodel.step.profiled import NORMAL_80, NORMAL_95
 from perfmodel.transformers import uncertainty
 from perfmodel.transformers.anchor import weight
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from perfmodel.transformers.parameters import Fitted
-
-    Array = NDArray[np.float64]
-    Places = NDArray[np.intp]
+from perfmodel.transformers.parameters import Fitted
 
 GIVEN = (0, 1, 3, 6)
 """Runs of the source that are given."""
@@ -51,7 +45,7 @@ class Draw(NamedTuple):
     """The others, which are the same however many are given."""
 
 
-def draws(sources: NDArray[np.str_]) -> Iterator[Draw]:
+def draws(sources: Names) -> Iterator[Draw]:
     """Yield the draws of every source that has more runs than are given."""
     random = np.random.default_rng(SEED)
     for source in np.unique(sources).tolist():

@@ -10,16 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from perfmodel.arrays import Array
 from perfmodel.efficiency import CLASSES, GROUPS, KINDS, SIZES, UNITS, Efficiency
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 SHARE_OF_PEAK: dict[str, tuple[float, ...]] = {
     "vector": (1.35, 0.75, 0.75, 0.90, 0.60, 0.85, 0.60, 0.45, 0.35),
