@@ -155,7 +155,7 @@ def test_every_source_is_named(file: str) -> None:
         ("world_size", "2", "1 nodes x 1 accelerators"),
         ("world_size", "0", "whole number"),
         ("world_size", "two", "whole number"),
-        ("world_size", "1.0", "whole number"),
+        ("world_size", "1.5", "whole number"),
         ("iteration_time", "-0.2", "a positive number"),
         ("iteration_time", "nan", "a positive number"),
         ("iteration_time", "inf", "a positive number"),

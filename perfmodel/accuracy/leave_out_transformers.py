@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 
 from perfmodel.accuracy.leave_out import Evidence, Facts, Fold, Judged, evidence, network_family
+from perfmodel.accuracy.measured_table import records
 from perfmodel.accuracy.transformer_compare import novelty_of
 from perfmodel.accuracy.transformer_fit import (
     Data,
@@ -25,6 +26,7 @@ from perfmodel.accuracy.transformer_fit import (
 from perfmodel.accuracy.transformer_rows import TransformerRun, shipped_transformer_runs
 from perfmodel.accuracy.transformer_software import software_of_row
 from perfmodel.arrays import Array, Flags
+from perfmodel.resources import folder
 from perfmodel.step.profiled import NORMAL_80, NORMAL_95
 from perfmodel.transformers.job import rows
 from perfmodel.transformers.parameters import Fitted, fitted, neutral_scores
@@ -102,7 +104,7 @@ def evidence_of(fits: TransformerFolds) -> Evidence:
             run.source,
             network_family(run.workload),
             run.case.fabric.accelerator.architecture,
-            software_of_row(run.framework).family,
+            family_of(software_of_row(run.framework).stack),
             fabric_of(run),
             run.year,
             float(run.case.layout.world_size),
@@ -111,6 +113,17 @@ def evidence_of(fits: TransformerFolds) -> Evidence:
         if run.case is not None
     ]
     return evidence(KIND, facts, fits.judge)
+
+
+@cache
+def _families() -> dict[str, str]:
+    rows = records(folder("validation") / "software_families.csv")
+    return {row["stack"]: row["family"] for row in rows}
+
+
+def family_of(stack: str) -> str:
+    """Return the family of a stack, by the libraries that do most of its work; others are their own."""
+    return _families().get(stack, stack)
 
 
 @cache

@@ -19,8 +19,6 @@ class Software(NamedTuple):
     """Whose facts it is read by."""
     nearest: str
     """Why that is the nearest stack; empty where it is the software itself."""
-    family: str
-    """By the libraries that do most of its work."""
 
 
 @cache

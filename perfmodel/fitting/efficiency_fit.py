@@ -25,11 +25,12 @@ class EfficiencyFit:
         """Take the measured runs; those on several accelerators are passed over."""
         self._alone = np.array([row.run.world_size == 1 for row in measured])
         rows = [row for row in measured if row.run.world_size == 1]
+        self._sources = np.array([row.run.source for row in rows])
         design = Design([row.setting for row in rows])
         self.parameters = design.parameters()
         self._bound = design.bind(self.parameters)
         self._times = np.log([row.time for row in rows])
-        self._weights = row_weights([row.run.source for row in rows], [row.run.trust for row in rows])
+        self._weights = row_weights(self._sources.tolist(), [row.run.trust for row in rows])
         self._all = self._fit(self._weights)
 
     def _fit(self, weights: np.ndarray, **options: Any) -> np.ndarray:

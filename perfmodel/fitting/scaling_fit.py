@@ -51,9 +51,10 @@ class ScalingFit:
     def __init__(self, rows: Sequence[Anchored], constants: Calibration, jobs: int = 1) -> None:
         """Take the anchored runs, the efficiencies that all have given, and how many processes fit."""
         self._rows = list(rows)
+        self._sources = np.array([row.source for row in rows])
         self._places = np.array([row.place for row in rows], dtype=np.intp)
         self._measured = np.log([row.time for row in rows])
-        self._weights = row_weights([row.source for row in rows], [row.trust for row in rows])
+        self._weights = row_weights(self._sources.tolist(), [row.trust for row in rows])
         self._mean = np.log([_before(name) for name in DEVIATIONS])
         self._deviation = np.array(list(DEVIATIONS.values()))
         self._constants = constants
