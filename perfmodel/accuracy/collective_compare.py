@@ -24,6 +24,7 @@ class Row(Outcome):
     """A measured collective and what the model says of it; times in seconds."""
 
     run: Measurement
+    """What was measured."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as people script against it."""

@@ -23,6 +23,7 @@ class Row(Outcome):
     """A measured run and what the model says of its iteration; times in seconds."""
 
     run: Run
+    """What was measured."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as people script against it."""

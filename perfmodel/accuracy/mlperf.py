@@ -88,6 +88,13 @@ def _by_batch(submissions: Iterable[Submission]) -> dict[float, list[float]]:
     return dict(groups)
 
 
+class Iteration(Outcome):
+    """The measured iteration of a submission, and what the model says of it; times in seconds."""
+
+    run: Submission
+    """What was measured."""
+
+
 class Answer(NamedTuple):
     """A submission and what the model says of it; numbers are None where it had to refuse."""
 
@@ -117,12 +124,12 @@ class Answer(NamedTuple):
         return None if rate is None else self.submission.global_batch_size / rate
 
     @property
-    def iteration(self) -> Outcome:
+    def iteration(self) -> Iteration:
         """The iteration, beside what the model says of it."""
         asked, rate = self.submission, self.samples_per_second
         ends = {name: getattr(self.interval, name) for name in ENDS if self.interval}
         time = None if rate is None else asked.global_batch_size / rate
-        return Outcome(self.iteration_time, time, **ends, mode=self.mode, run=asked)
+        return Iteration(self.iteration_time, time, **ends, mode=self.mode, run=asked)
 
     def time_with(self, samples: float | None = None, rate: float | None = None) -> float | None:
         """Time to train [s], with samples to the target or samples per second put in the model's place."""

@@ -38,6 +38,7 @@ class Row(Outcome):
     """A measured run and what the model says of its step; times in seconds."""
 
     run: TransformerRun
+    """What was measured."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as people script against it."""
