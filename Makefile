@@ -63,7 +63,7 @@ lint: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 report: $(VENV)/.dev
-	$(BIN)/perfmodel validate --report validation/report.md --ablation --plots
+	$(BIN)/perfmodel validate --report validation/report.md --plots
 
 leave-out: $(VENV)/.dev
 	$(BIN)/perfmodel validate $(addprefix --leave-out ,source publisher network accelerator software fabric year:2024 year:2020 size) --learning-curve --jobs all --write validation/leave_out.csv

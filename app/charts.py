@@ -334,7 +334,7 @@ def _limit(colour: str, dash: str) -> dict[str, Any]:
 def predicted_against_measured(groups: Mapping[str, Sequence[Row]]) -> go.Figure:
     """Both times on logarithmic axes, with the lines of 10 and 20 percent; rows by group."""
     figure = go.Figure()
-    every = [row.measured_iteration_time or 0.0 for rows in groups.values() for row in rows]
+    every = [row.measured or 0.0 for rows in groups.values() for row in rows]
     ends = [min(every), max(every)]
     for factor, dash in ((1.0, "solid"), (0.9, "dash"), (1.1, "dash"), (0.8, "dot"), (1.2, "dot")):
         figure.add_scatter(
@@ -348,8 +348,8 @@ def predicted_against_measured(groups: Mapping[str, Sequence[Row]]) -> go.Figure
         )
     for index, (name, rows) in enumerate(groups.items()):
         figure.add_scatter(
-            x=[row.measured_iteration_time for row in rows],
-            y=[row.predicted_iteration_time for row in rows],
+            x=[row.measured for row in rows],
+            y=[row.predicted for row in rows],
             name=name,
             mode="markers",
             text=[f"{row.run.run_id}: {row.error or 0.0:+.1%}<br>{row.run.locator}" for row in rows],

@@ -65,7 +65,7 @@ def table(rows: Iterable[Row]) -> list[dict[str, Any]]:
             "batch": row.run.local_batch_size,
             "strategy": row.run.strategy,
             "measured [s]": measured_time(row.run),
-            "predicted [s]": row.predicted_iteration_time,
+            "predicted [s]": row.predicted,
             "source": addresses().get(row.run.source),
             "where": row.run.locator,
             "trust": row.run.trust,

@@ -231,12 +231,12 @@ def test_intervals_of_collectives_keep_to_the_narrowest_link():
     rows = [row for row in compare_collectives(shipped_measurements()) if row.low_95 is not None]
     cut = 0
     for row in rows:
-        at = row.measurement.point
+        at = row.run.point
         assert at is not None
-        assert row.predicted_time is not None
+        assert row.predicted is not None
         least = max(
             float(least_time(at.collective, at.group_size, at.message_bytes, one)) for one in cuts_of(at)
         )
-        assert row.low_95 >= min(least, row.predicted_time) * (1 - 1e-12), row.measurement.measurement_id
+        assert row.low_95 >= min(least, row.predicted) * (1 - 1e-12), row.run.measurement_id
         cut += row.low_95 == least
     assert cut > 40

@@ -57,9 +57,7 @@ def test_nothing_is_dropped(measured, unseen):
     assert (
         summary["untrusted"]["n"] + sum(part["all"]["n"] for part in summary["nodes"].values()) == 3791 - 216
     )
-    assert {row.measurement.point.collective for row in unseen if row.predicted_time} == set(
-        COLLECTIVES.values()
-    )
+    assert {row.run.point.collective for row in unseen if row.predicted} == set(COLLECTIVES.values())
 
 
 def test_an_unseen_source_is_predicted_better_than_a_nominal_ring_predicts_it(nodes):
@@ -119,9 +117,9 @@ def test_what_is_said_of_an_unseen_source_does_not_depend_on_its_own_times(measu
     other = "ml-engineering-a100"
     slower = [m._replace(time=3 * m.time) if m.source == other else m for m in measured]
     again = compare_collectives(slower, out_of_sample=True)
-    before, after = ([row for row in rows if row.measurement.source == other] for rows in (unseen, again))
+    before, after = ([row for row in rows if row.run.source == other] for rows in (unseen, again))
     assert len(before) == 20
-    assert [row.predicted_time for row in before] == [row.predicted_time for row in after]
+    assert [row.predicted for row in before] == [row.predicted for row in after]
     # widths come from the misses of the others, whose fits did see this source: a little remains
     assert [row.high_80 for row in before] == pytest.approx([row.high_80 for row in after], rel=0.05)
     assert [row.high_80 for row in again] != [row.high_80 for row in unseen]  # but it widens the others'
@@ -312,10 +310,10 @@ def test_a_blank_cell_is_not_stated(tmp_path, cells, reason):
     row = STATED | cells
     (tmp_path / "a.csv").write_text(f"{','.join(row)}\n{','.join(row.values())}\n")
     (found,) = compare_collectives(read_measurements(tmp_path / "a.csv", CATALOGUE))
-    assert found.measurement.reason == reason
-    assert (found.predicted_time is None) == (reason is not None)
+    assert found.run.reason == reason
+    assert (found.predicted is None) == (reason is not None)
     if reason is None:
-        assert found.measurement.point.link.id == "pcie3-x16"  # the host's of a T4, and of the unknown
+        assert found.run.point.link.id == "pcie3-x16"  # the host's of a T4, and of the unknown
 
 
 @pytest.mark.parametrize("name", ["send-receive", "broadcast"])
@@ -329,7 +327,7 @@ def test_every_measured_collective_can_be_asked_for(name, measured):
         arguments += ["--inter-link", point.inter_link.id]
     shown = CliRunner().invoke(main, ["collective", "--json", *map(str, arguments)], catch_exceptions=False)
     told = json.loads(shown.stdout)
-    assert told["time"] == pytest.approx(compare_collectives([row])[0].predicted_time)
+    assert told["time"] == pytest.approx(compare_collectives([row])[0].predicted)
     assert told["bus_bandwidth"] == pytest.approx(told["algorithm_bandwidth"])
     assert told["time"] >= told["lower_bound"]
 

@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from docs.site.explained_rows import KINDS, PAGE, ROWS, drawn
-from perfmodel.accuracy.campaign import Reading
 from perfmodel.accuracy.campaigns import CAMPAIGNS
+from perfmodel.accuracy.readings import Reading
 from perfmodel.accuracy.refused_section import refused_table
 from perfmodel.api.explain_row import explain_row
 from perfmodel.cli import main

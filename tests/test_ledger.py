@@ -10,6 +10,7 @@ from hashlib import sha256
 import pytest
 from click.testing import CliRunner
 
+from perfmodel.accuracy.by_source import quantile
 from perfmodel.accuracy.held_out import require_entries
 from perfmodel.accuracy.ledger import (
     APART,
@@ -18,7 +19,6 @@ from perfmodel.accuracy.ledger import (
     ledger,
     left_out,
     lines,
-    quantile,
     read_ledger,
     scales,
     winkler,
@@ -77,7 +77,7 @@ def test_a_source_says_nothing_of_its_own_width() -> None:
 def test_scales_by_hand() -> None:
     """Sources alike; one class is drawn to all as if three sources had that; new is never narrower."""
     entries = [entry("a", 0.2), entry("a", -0.1), entry("b", 0.3), entry("c", 0.1, job=NEW)]
-    assert quantile({"a": [2.0, 1.0], "b": [3.0], "c": [1.0]}) == pytest.approx(3)
+    assert quantile({"a": [2.0, 1.0], "b": [3.0], "c": [1.0]}, 0.8) == pytest.approx(3)
     found = scales(entries)[TRANSFORMERS]
     assert found[KNOWN] == (pytest.approx(3), 2)
     assert found[NEW] == (pytest.approx(3), 1)  # by itself 3^0.75

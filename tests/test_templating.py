@@ -18,8 +18,8 @@ TEMPLATES = sorted(path.name for path in (PACKAGE / "templates").iterdir())
 
 
 def test_data_that_lacks_is_an_error_and_no_gap():
-    with pytest.raises(UndefinedError, match="tables"):
-        render("ablation.md.j2")
+    with pytest.raises(UndefinedError, match="rows"):
+        render("ratios.md.j2")
 
 
 def test_every_template_is_asked_for():

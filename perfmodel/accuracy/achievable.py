@@ -5,11 +5,11 @@ Nothing was learned from these rows: they check one part of the model alone.
 
 from __future__ import annotations
 
-import csv
 from functools import cache
 from statistics import fmean, median
 from typing import Final, NamedTuple
 
+from perfmodel.accuracy.measured_table import records
 from perfmodel.calibration import calibration
 from perfmodel.errors import InputError
 from perfmodel.resolve import resolve
@@ -57,19 +57,17 @@ def _shape(text: str) -> tuple[int, int, int]:
 @cache
 def products() -> tuple[Product, ...]:
     """Return the measured products that come with the package."""
-    with (folder("validation") / "measured" / "achievable_peaks.csv").open(
-        newline="", encoding="utf-8"
-    ) as file:
-        return tuple(
-            Product(
-                row["accelerator"],
-                *_shape(row["shape_m_n_k"]),
-                float(row["nominal_flops"]),
-                float(row["measured_flops"]),
-            )
-            for row in csv.DictReader(file)
-            if row["precision"] == PRECISION
+    rows = records(folder("validation") / "measured" / "achievable_peaks.csv")
+    return tuple(
+        Product(
+            row["accelerator"],
+            *_shape(row["shape_m_n_k"]),
+            float(row["nominal_flops"]),
+            float(row["measured_flops"]),
         )
+        for row in rows
+        if row["precision"] == PRECISION
+    )
 
 
 def rate(product: Product, catalogue: Catalogue) -> float:

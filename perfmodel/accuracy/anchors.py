@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from perfmodel.accuracy.runs import Run
 from perfmodel.accuracy.scenarios import measured_time
@@ -21,6 +21,11 @@ class Measured(NamedTuple):
     """Geometric mean of the candidates [s]."""
     unique: bool
     """Whether the candidates agree."""
+
+    @property
+    def agreement(self) -> Literal["unique", "ambiguous"]:
+        """The same in a word."""
+        return "unique" if self.unique else "ambiguous"
 
 
 class Anchors:

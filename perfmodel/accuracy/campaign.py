@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from perfmodel.accuracy.held_out import learned_part
 from perfmodel.accuracy.measured_table import Line, measured_lines
+from perfmodel.accuracy.readings import Reading
 from perfmodel.accuracy.runs import NOT_STATED, TRUSTED, UNSTATED_TRUST
 from perfmodel.accuracy.scenarios import Refused
 from perfmodel.errors import InputError
@@ -22,23 +23,15 @@ from perfmodel.specs.store import Catalogue
 AnyCase = TypeVar("AnyCase")
 
 
-class Reading(NamedTuple):
-    """One thing that a prediction needs, as a row states it and as it was read."""
+ROUNDING = 1e-5
+"""Of an interval's ends, relative: rows are written to six figures, and what was measured may be an end."""
 
-    what: str
-    stated: str
-    """Cells of the row; empty where it is silent."""
-    read_as: str
-    why: str = ""
-
-    @property
-    def is_assumed(self) -> bool:
-        """Whether the row does not say it."""
-        return not self.stated
+Mode = Literal["specs", "anchored", "anchored-machine"]
+ENDS = ("low_80", "high_80", "low_95", "high_95")
 
 
 class Outcome(NamedTuple):
-    """What was measured of a row, and what the model says."""
+    """What was measured of a row, and what the model says; times in seconds."""
 
     measured: float | None
     """None where the row does not state it."""
@@ -50,18 +43,46 @@ class Outcome(NamedTuple):
     high_95: float | None = None
     reason: str | None = None
     """Why there is no prediction."""
+    naive: float | None = None
+    """What a naive answer is: one utilisation, linear scaling, a ring at nominal rates."""
+    mode: Mode = "specs"
+    """Whether it is predicted from specs or from an anchor."""
+    anchor: Literal["unique", "ambiguous"] | None = None
+    """Whether the measurements that it starts from agree; None without one."""
+    scale: float | None = None
+    """Factor of the ledger in the interval."""
+    run: Any = None
+    """What was measured, as the row was read."""
 
     @property
     def error(self) -> float | None:
-        """Predicted over measured, less 1."""
+        """Signed error: predicted over measured, less 1; positive where we say too slow."""
         return self.predicted / self.measured - 1 if self.predicted and self.measured else None
+
+    @property
+    def naive_error(self) -> float | None:
+        """The same of the naive answer."""
+        return self.naive / self.measured - 1 if self.naive and self.measured else None
 
     @property
     def holds_80(self) -> bool | None:
         """Whether what was measured is inside the 80 % interval; None without one."""
-        if self.measured is None or self.low_80 is None or self.high_80 is None:
+        return self._holds(self.low_80, self.high_80)
+
+    @property
+    def holds_95(self) -> bool | None:
+        """The same of the 95 % interval."""
+        return self._holds(self.low_95, self.high_95)
+
+    def _holds(self, low: float | None, high: float | None) -> bool | None:
+        if self.measured is None or low is None or high is None:
             return None
-        return self.low_80 <= self.measured <= self.high_80
+        return low * (1 - ROUNDING) <= self.measured <= high * (1 + ROUNDING)
+
+    @property
+    def ends(self) -> dict[str, float | None]:
+        """The ends of both intervals, by their names."""
+        return {name: getattr(self, name) for name in ENDS}
 
 
 class Command(NamedTuple):
@@ -92,7 +113,7 @@ class Campaign(Generic[AnyCase]):
     """Whether a fit takes rows of trust A and B that are not held out, but for ``unseen`` sources."""
     read: Callable[[Line, Catalogue], AnyCase]
     """A case, which may hold its reason; ``Refused`` where there is none at all."""
-    predict: Callable[[Sequence[AnyCase], Catalogue], list[Outcome]]
+    predict: Callable[[Sequence[AnyCase], Catalogue], Sequence[Outcome]]
     """By the shipped fit, from specs alone."""
     readings: Callable[[Line, AnyCase, Catalogue], list[Reading]]
     terms: Callable[[AnyCase, Catalogue], dict[str, float]]
@@ -107,7 +128,7 @@ class Campaign(Generic[AnyCase]):
 
     def id_of(self, line: Line) -> str:
         """Return the id of a row; where it states none, its line."""
-        return line.cells.get(self.id_column) or f"line {line.number}"
+        return line.cells.get(self.id_column) or f"line {line.place}"
 
     def lines(self, path: Path | None = None) -> Iterator[Line]:
         """Yield the rows of a table, by default of the one that comes along, held-out rows too."""
@@ -185,7 +206,7 @@ class Explanation(NamedTuple):
             "id": self.id,
             "kind": campaign.kind,
             "file": str(self.line.path),
-            "line": self.line.number,
+            "line": self.line.place,
             "source": self.source,
             "held_out": self.held_out,
             "learned_from": self.is_learned_from,
@@ -196,24 +217,12 @@ class Explanation(NamedTuple):
             "measured": outcome.measured,
             "predicted": outcome.predicted,
             "error": outcome.error,
-            **{name: getattr(outcome, name) for name in ("low_80", "high_80", "low_95", "high_95")},
+            **outcome.ends,
             "holds_80": outcome.holds_80,
             "terms": dict(self.terms),
             "command": self.command and self.command._asdict(),
             "reason": outcome.reason,
         }
-
-
-def cells_of(line: Line, columns: Sequence[str]) -> str:
-    """Return what a row says in some columns, in short.
-
-    >>> cells_of(Line(Path("a.csv"), 2, {"nodes": "2", "nics": "", "link": "a"}), ("nodes", "nics"))
-    '2'
-    """
-    stated = [(column, cell) for column in columns if (cell := line.cells.get(column))]
-    if len(columns) == 1:
-        return "".join(cell for _, cell in stated)
-    return ", ".join(cell if len(stated) == 1 else f"{column} {cell}" for column, cell in stated)
 
 
 def answered(line: str, ask: Callable[[], float]) -> Command:

@@ -3,60 +3,32 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from functools import cache
-from statistics import fmean, median
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from perfmodel.accuracy.collective_fit import (
-    data_of,
-    fit,
-    judged,
-    learned_from,
-    log_times,
-    spreads,
-)
+from perfmodel.accuracy.campaign import ENDS, Outcome
+from perfmodel.accuracy.collective_fit import data_of, fit, judged, learned_from, log_times, spreads
 from perfmodel.accuracy.collective_rows import Measurement, shipped_measurements
-from perfmodel.accuracy.runs import TRUSTED
-from perfmodel.accuracy.summary import by_reason, errors, over_sources
+from perfmodel.accuracy.summary import by_group, counts, statistics, trusted
+from perfmodel.arrays import Array
 from perfmodel.collectives.model import fitted
 from perfmodel.collectives.parameters import PARAMETERS
 from perfmodel.collectives.place import Point, traffic_of
-from perfmodel.prediction.collective_spread import SHORT, Span, span, spread_of, transport_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+from perfmodel.prediction.collective_spread import SHORT, span, spread_of, transport_of
 
 
-class Row(NamedTuple):
-    """A measured collective and what the model says of it; times in seconds, None where it must refuse."""
+class Row(Outcome):
+    """A measured collective and what the model says of it; times in seconds."""
 
-    measurement: Measurement
+    run: Measurement
     """What was measured."""
-    predicted_time: float | None
-    naive_time: float | None
-    """A ring at the link's nominal bandwidth."""
-    low_80: float | None
-    high_80: float | None
-    low_95: float | None
-    high_95: float | None
-
-    @property
-    def error(self) -> float | None:
-        """Predicted over measured time, less 1."""
-        return None if self.predicted_time is None else self.predicted_time / self.measurement.time - 1
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as people script against it."""
-        report = self._asdict()
-        m = report.pop("measurement")
-        report.pop("naive_time")
-        point = m.point
+        m, point = self.run, self.run.point
         return {
             "measurement_id": m.measurement_id,
             "source": m.source,
@@ -64,9 +36,10 @@ class Row(NamedTuple):
             "nodes": point and point.nodes,
             "group_size": point and point.group_size,
             "message_bytes": point and point.message_bytes,
-            "measured_time": None if math.isnan(m.time) else m.time,
-            **report,
-            "reason": m.reason,
+            "measured_time": self.measured,
+            "predicted_time": self.predicted,
+            **self.ends,
+            "reason": self.reason,
         }
 
 
@@ -127,11 +100,12 @@ def _out_of_sample(able: list[Measurement]) -> tuple[Array, list[float]]:
 
 
 def _row(m: Measurement, log: float | None, spread: float) -> Row:
+    row = Row(None if math.isnan(m.time) else m.time, reason=m.reason, run=m)
     if log is None or m.point is None:
-        return Row(m, None, None, None, None, None, None)
+        return row
     time = math.exp(log)
-    ends: Span = span(m.point, time, spread)
-    return Row(m, time, naive_time(m.point), *ends)
+    ends: dict[str, Any] = dict(zip(ENDS, span(m.point, time, spread), strict=True))
+    return row._replace(predicted=time, naive=naive_time(m.point), **ends)
 
 
 def naive_time(point: Point) -> float:
@@ -160,41 +134,29 @@ def summarise(rows: Sequence[Row]) -> dict[str, Any]:
 
     Rows of trust C stand in ``untrusted`` and in no other number.
     """
-    able = [row for row in rows if row.predicted_time is not None]
-    trusted = [row for row in able if row.measurement.trust in TRUSTED]
-    sizes = {LONG_WORDS: False, SHORT_WORDS: True}
+    known = [(row, row.run.point) for row in rows if row.predicted is not None and trusted(row)]
+    parts = [(row, (at.nodes > 1, at.message_bytes < SHORT)) for row, at in known if at is not None]
     return {
-        "rows": len(rows),
-        "refused": len(rows) - len(able),
-        "refused_by_reason": by_reason(row.measurement.reason for row in rows),
-        "untrusted": _errors([row for row in able if row.measurement.trust not in TRUSTED]),
+        **counts(rows),
+        "untrusted": statistics(row for row in rows if not trusted(row)),
         "sizes": {
-            label: _grouped([row for row in trusted if _is_short(row) == short])
-            for label, short in sizes.items()
+            label: _grouped([row for row, (_, is_short) in parts if is_short == short])
+            for label, short in {LONG_WORDS: False, SHORT_WORDS: True}.items()
         },
         "nodes": {
-            label: _grouped([row for row in trusted if (_is_several(row), _is_short(row)) == part])
-            for label, part in PARTS.items()
+            label: _grouped([row for row, part in parts if part == wanted]) for label, wanted in PARTS.items()
         },
     }
 
 
 KEYS: dict[str, Callable[[Row], str]] = {
-    "source": lambda row: row.measurement.source,
-    "accelerator": lambda row: row.measurement.accelerator,
-    "link": lambda row: _link(row.measurement.point),
-    "collective": lambda row: row.measurement.point.collective if row.measurement.point else "",
-    "nodes": lambda row: _counted(row.measurement.point),
+    "source": lambda row: row.run.source,
+    "accelerator": lambda row: row.run.accelerator,
+    "link": lambda row: _link(row.run.point),
+    "collective": lambda row: row.run.point.collective if row.run.point else "",
+    "nodes": lambda row: _counted(row.run.point),
 }
 """What rows are grouped by -> the group of a row."""
-
-
-def _is_short(row: Row) -> bool:
-    return row.measurement.point is not None and row.measurement.point.message_bytes < SHORT
-
-
-def _is_several(row: Row) -> bool:
-    return row.measurement.point is not None and row.measurement.point.nodes > 1
 
 
 def _link(point: Point | None) -> str:
@@ -212,29 +174,4 @@ def _counted(point: Point | None) -> str:
 
 
 def _grouped(rows: list[Row]) -> dict[str, Any]:
-    return {"all": _errors(rows)} | {name: _by(rows, key) for name, key in KEYS.items()}
-
-
-def _by(rows: list[Row], key: Callable[[Row], str]) -> dict[str, Any]:
-    return {name: _errors([row for row in rows if key(row) == name]) for name in sorted(set(map(key, rows)))}
-
-
-def _errors(rows: list[Row]) -> dict[str, Any]:
-    """Errors of rows, each alike and each source alike, beside those of a naive answer."""
-    signed = [(row.measurement.source, row.error) for row in rows if row.error is not None]
-    naive = errors([row.naive_time / row.measurement.time - 1 for row in rows if row.naive_time])
-    held: dict[str, list[bool]] = {}
-    for row in rows:
-        if row.low_80 is not None and row.high_80 is not None:
-            inside = row.low_80 <= row.measurement.time <= row.high_80
-            held.setdefault(row.measurement.source, []).append(inside)
-    of_source = [median(abs(e) for s, e in signed if s == source) for source in {s for s, _ in signed}]
-    return {
-        **errors([error for _, error in signed])._asdict(),
-        **over_sources(signed),
-        "median_over_sources": median(of_source) if of_source else None,
-        "mean_of_medians": fmean(of_source) if of_source else None,
-        "baseline": naive._asdict(),
-        "coverage_80": fmean(each for of in held.values() for each in of) if held else None,
-        "coverage_80_over_sources": fmean(map(fmean, held.values())) if held else None,
-    }
+    return {"all": statistics(rows), **by_group(rows, KEYS)}

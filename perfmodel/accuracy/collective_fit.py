@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from perfmodel.accuracy.collective_rows import Measurement, shipped_measurements
 from perfmodel.accuracy.held_out import learned_bytes, require_entries
 from perfmodel.accuracy.runs import TRUSTED
+from perfmodel.arrays import Array, Flags, Names, Places
 from perfmodel.calibration import COLLECTIVE_FIT
 from perfmodel.collectives.all_reduce import Curve
 from perfmodel.collectives.model import curve
@@ -21,14 +23,6 @@ from perfmodel.least_squares import least_squares
 from perfmodel.prediction.collective_spread import FLOOR, SIZES, class_name, size_class, transport_of
 from perfmodel.step.profiled import NORMAL_80
 from perfmodel.writing import write_whole
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
 
 NOISE = 0.15
 """Standard deviation of ln(measured / model) of a good row; one that is missed by twice as much pulls no
@@ -43,13 +37,13 @@ class Data(NamedTuple):
     """Measured collectives, each at one of fewer places: what its curve says at its size."""
 
     places: Place
-    at: NDArray[np.intp]
+    at: Places
     """Of each row, into ``places``."""
     message_bytes: Array
     logs: Array
     """Logarithm of the measured time [s]."""
-    sources: NDArray[np.str_]
-    transports: NDArray[np.str_]
+    sources: Names
+    transports: Names
     """What ``collective_spread`` tells fabrics apart by."""
     several: Flags
     """Whether on several nodes."""
@@ -142,7 +136,7 @@ def judged(data: Data) -> Judged:
     return Judged(*(_left_out(data, groups) for groups in (data.sources, data.transports)))
 
 
-def _left_out(data: Data, groups: NDArray[np.str_]) -> Array:
+def _left_out(data: Data, groups: Names) -> Array:
     result = np.empty_like(data.logs)
     for group in np.unique(groups):
         out = groups == group
@@ -179,7 +173,7 @@ def _seen(data: Data) -> Flags:
     return np.array([t not in alone for t in data.transports.tolist()])
 
 
-def _spread(misses: Array, sources: NDArray[np.str_]) -> float:
+def _spread(misses: Array, sources: Names) -> float:
     """Standard deviation of a normal law that covers as much as these at 80 %; biases count as misses."""
     if not len(misses):
         return FLOOR

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from perfmodel.accuracy.held_out import learned_part
-from perfmodel.accuracy.measured_table import Line, measured_lines
+from perfmodel.accuracy.measured_table import Line, measured_lines, number, whole
 from perfmodel.accuracy.runs import NOT_STATED, UNSTATED_TRUST
 from perfmodel.accuracy.scenarios import Refused, named
 from perfmodel.collectives.place import USUAL_YEAR, Point, check_mesh
@@ -39,8 +40,7 @@ COLUMNS = (
 
 LIBRARIES = ("NCCL", "RCCL")
 """What the model is of; the name of a row's library holds one of them."""
-COUNTS = ("world_size", "nodes", "nics_per_node", "year")
-LARGEST_COUNT = 1_000_000
+_count = whole(1_000_000)
 FIRST_YEAR, LAST_YEAR = 2015, 2100
 """NCCL's first release, and none."""
 
@@ -81,16 +81,15 @@ def measurement_of(line: Line, catalogue: Catalogue) -> Measurement:
     ------
     InputError : a cell that does not fit its column
     """
-    row, where = line.cells, line.where
-    point, reason = None, None
+    row, point, reason = line.cells, None, None
     try:
-        point = _point(row, where, catalogue)
-        time = _stated(row, "time", where)
+        point = _point(line, catalogue)
+        time = _stated(line, "time")
     except Refused as error:
         point, reason = None, str(error)
-        time = _number(row, "time", where) if row["time"] else math.nan
+        time = line.read("time", number()) or math.nan
     return Measurement(
-        row["measurement_id"] or f"line {line.number}",
+        row["measurement_id"] or f"line {line.place}",
         row["source"] or NOT_STATED,
         row.get("accelerator", ""),
         time,
@@ -100,21 +99,21 @@ def measurement_of(line: Line, catalogue: Catalogue) -> Measurement:
     )
 
 
-def _point(row: dict[str, str], where: str, catalogue: Catalogue) -> Point:
+def _point(line: Line, catalogue: Catalogue) -> Point:
     """The collective that a row timed.
 
     Raises
     ------
     Refused : one the model cannot be asked for, or too little stated
     """
-    typed, library = row["collective"], row.get("library", "")
+    row, typed, library = line.cells, line.text("collective"), line.text("library")
     collective = word_of(typed, COLLECTIVES, {name: key for key, name in COLLECTIVES.items()})
     if collective not in COLLECTIVES:
         raise Refused("unknown collective", collective) if collective else Refused("no collective")
     if library and not any(name in library for name in LIBRARIES):
         raise Refused("another library", library)
-    size = _stated(row, "size_bytes", where)
-    ranks, nodes = (int(_stated(row, column, where)) for column in ("world_size", "nodes"))
+    size = _stated(line, "size_bytes")
+    ranks, nodes = (int(_stated(line, column, _count)) for column in ("world_size", "nodes"))
     if ranks == 1:
         raise Refused("one rank")
     if ranks % nodes:
@@ -122,10 +121,10 @@ def _point(row: dict[str, str], where: str, catalogue: Catalogue) -> Point:
     chip = _accelerator(row, catalogue)
     inside = row["intra_link"] or _way_to_the_adapter(chip, ranks // nodes)
     link = catalogue.link(named("links", inside, catalogue))
-    nics = int(_number(row, "nics_per_node", where)) if row.get("nics_per_node") else 1
+    nics = line.read("nics_per_node", _count) or 1
     groups = link.domains(nodes, ranks // nodes)
     adapters = nics * (nodes // groups)
-    between = row.get("inter_link", "") if groups > 1 else ""
+    between = line.text("inter_link") if groups > 1 else ""
     if groups > 1 and not between:
         raise Refused("no link between nodes")
     point = Point(
@@ -138,7 +137,7 @@ def _point(row: dict[str, str], where: str, catalogue: Catalogue) -> Point:
         catalogue.link(chip.host_link) if chip is not None else None,
         COLLECTIVES[collective],
         size,
-        _year(row, where),
+        _year(line),
         row.get("algorithm") == "ring",
         nodes,
     )
@@ -149,8 +148,8 @@ def _point(row: dict[str, str], where: str, catalogue: Catalogue) -> Point:
     return point
 
 
-def _year(row: dict[str, str], where: str) -> int:
-    year = int(_number(row, "year", where)) if row.get("year") else USUAL_YEAR
+def _year(line: Line) -> int:
+    year = line.read("year", _count) or USUAL_YEAR
     if not FIRST_YEAR <= year <= LAST_YEAR:
         raise Refused("no such year", str(year))
     return year
@@ -170,29 +169,15 @@ def _way_to_the_adapter(chip: Accelerator | None, per_node: int) -> str:
     return chip.host_link if chip is not None else "pcie3-x16"
 
 
-def _stated(row: dict[str, str], column: str, where: str) -> float:
+def _stated(line: Line, column: str, check: Callable[[str], float] = number()) -> float:  # noqa: B008
     """Return a number that the prediction needs.
 
     Raises
     ------
     Refused : it is blank
     """
-    if not row[column]:
+    if (value := line.read(column, check)) is None:
         raise Refused(f"no {column}")
-    return _number(row, column, where)
-
-
-def _number(row: dict[str, str], column: str, where: str) -> float:
-    """A positive number; of a column of counts, a whole one."""
-    try:
-        value = float(row[column])
-    except (TypeError, ValueError):
-        value = math.nan
-    if not (math.isfinite(value) and value > 0):
-        raise InputError(f"{where}, column {column}: {row[column][:60]!r}; expected a positive number")
-    if column in COUNTS and not (value == int(value) <= LARGEST_COUNT):
-        expected = f"a whole number from 1 to {LARGEST_COUNT}"
-        raise InputError(f"{where}, column {column}: {row[column][:60]!r}; expected {expected}")
     return value
 
 

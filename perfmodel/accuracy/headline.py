@@ -6,12 +6,25 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from perfmodel.accuracy.compare import Row
+from perfmodel.accuracy.runs import Run
 from perfmodel.accuracy.summary import counted, statistics, trusted
 from perfmodel.templating import percent
 
 COVERAGE_BARS = {80: 0.75, 95: 0.91}
 """What intervals must cover at the least, by their confidence in per cent; the ledger says if they hold."""
+ALL_REDUCE, SERVERS = "anchored, all-reduce and parameter servers", "anchored, parameter server alone"
+FOLD = "one process, fold of `ryujaehun`"
 ONE_PROCESS = "data-parallel-single-process"
+GROUPS: tuple[tuple[str, tuple[float, float] | None, str, Callable[[Run], bool]], ...] = (
+    ("from specs, one accelerator", (0.20, 0.13), "specs", lambda run: run.world_size == 1),
+    ("from specs, all world sizes", (0.23, 0.15), "specs", lambda run: True),
+    (ALL_REDUCE, (0.09, 0.055), "anchored", lambda run: run.strategy != ONE_PROCESS),
+    (SERVERS, (0.10, 0.06), "anchored", lambda run: run.strategy == "parameter-server"),
+    ("anchored, one process", (0.22, 0.16), "anchored", lambda run: run.strategy == ONE_PROCESS),
+    (FOLD, None, "anchored", lambda run: (run.strategy, run.source) == (ONE_PROCESS, "ryujaehun")),
+    ("anchored, all strategies", None, "anchored", lambda run: True),
+)
+"""Name, bars of the mean and the median, mode, and which runs."""
 
 
 class Headline(NamedTuple):
@@ -59,33 +72,10 @@ def headline(specs: Sequence[Row], anchored: Sequence[Row]) -> list[Headline]:
 
     Where some of a group's anchors are ambiguous, a second line below the group's own counts their rows too.
     """
-    groups: tuple[tuple[str, tuple[float, float] | None, Sequence[Row], Callable[[Row], bool]], ...] = (
-        ("from specs, one accelerator", (0.20, 0.13), specs, lambda row: row.run.world_size == 1),
-        ("from specs, all world sizes", (0.23, 0.15), specs, lambda row: True),
-        (
-            "anchored, all-reduce and parameter servers",
-            (0.09, 0.055),
-            anchored,
-            lambda row: row.run.strategy != ONE_PROCESS,
-        ),
-        (
-            "anchored, parameter server alone",
-            (0.10, 0.06),
-            anchored,
-            lambda row: row.run.strategy == "parameter-server",
-        ),
-        ("anchored, one process", (0.22, 0.16), anchored, lambda row: row.run.strategy == ONE_PROCESS),
-        (
-            "one process, fold of `ryujaehun`",
-            None,
-            anchored,
-            lambda row: row.run.strategy == ONE_PROCESS and row.run.source == "ryujaehun",
-        ),
-        ("anchored, all strategies", None, anchored, lambda row: True),
-    )
+    modes = {"specs": specs, "anchored": anchored}
     result = []
-    for name, bar, rows, keep in groups:
-        every = [row for row in rows if row.error is not None and trusted(row) and keep(row)]
+    for name, bar, mode, keep in GROUPS:
+        every = [row for row in modes[mode] if row.error is not None and trusted(row) and keep(row.run)]
         sure = [row for row in every if counted(row)]
         if sure:
             result.append(_line(name, bar, sure))

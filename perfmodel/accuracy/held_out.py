@@ -7,12 +7,12 @@ a fit then refuses each that the ledger has no entry of.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
 from perfmodel.accuracy.ledger import ledger
+from perfmodel.accuracy.measured_table import records
 from perfmodel.errors import InputError
 from perfmodel.reading import read_table
 from perfmodel.resources import folder
@@ -26,8 +26,8 @@ instead of 14.8 and 11.3 %."""
 @cache
 def _first_new() -> dict[str, tuple[str, bool]]:
     """The id of the first row after the first ledger, and whether fits take it, by file of the measured."""
-    with read_table(folder("validation") / "held_out.csv") as file:
-        return {row["file"]: (row["first_row"], row["learned"] == "yes") for row in csv.DictReader(file)}
+    rows = records(folder("validation") / "held_out.csv")
+    return {row["file"]: (row["first_row"], row["learned"] == "yes") for row in rows}
 
 
 def learned_part(name: str) -> tuple[Path, str | None]:
@@ -55,8 +55,7 @@ def require_entries(name: str, learned: Iterable[str]) -> None:
     InputError : one of them came after the first ledger, and has no entry there
     """
     first, _ = _first_new().get(name, (None, True))
-    with read_table(learned_part(name)[0]) as file:
-        ids = [next(iter(row.values())) for row in csv.DictReader(file)]
+    ids = [next(iter(row.values())) for row in records(learned_part(name)[0])]
     fresh = set(ids[ids.index(first) :]) if first in ids else set()
     known = {each.id for each in ledger()}
     missing = [each for each in learned if each in fresh and each not in known]

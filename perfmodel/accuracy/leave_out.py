@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from statistics import fmean, median
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from perfmodel.accuracy.by_source import mean_of_means
 from perfmodel.accuracy.ledger import winkler
+from perfmodel.accuracy.measured_table import records
+from perfmodel.arrays import Array, Flags, Integers, Names
 from perfmodel.errors import InputError, unknown_name
-from perfmodel.reading import read_table
 from perfmodel.resources import folder
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
-    Names = NDArray[np.str_]
 
 CATEGORIES = ("source", "publisher", "network", "accelerator", "software", "fabric")
 """What a row may be left out with: all rows of its category at once."""
@@ -59,10 +53,33 @@ class Evidence(NamedTuple):
     groups: Mapping[str, Names]
     """By a word of ``CATEGORIES``: of each row the category; of one that has none an empty text.  A kind of
     rows may lack some, but not ``source``."""
-    years: NDArray[np.int64]
+    years: Integers
     sizes: Array
     """Accelerators of each row."""
     judge: Callable[[Fold], Judged]
+
+
+class Facts(NamedTuple):
+    """What a row may be left out by; an empty text is no category."""
+
+    id: str
+    source: str
+    network: str
+    accelerator: str
+    software: str
+    fabric: str
+    year: int
+    size: float
+    """Accelerators."""
+
+
+def evidence(kind: str, rows: Sequence[Facts], judge: Callable[[Fold], Judged]) -> Evidence:
+    """Return rows as evidence, with the fit that judges them."""
+    columns = zip(Facts._fields, zip(*rows, strict=True), strict=True)
+    groups = {name: np.array(of) for name, of in columns if name in CATEGORIES and any(of)}
+    groups["publisher"] = np.array([publishers().get(row.source, row.source) for row in rows])
+    years, sizes = np.array([row.year for row in rows]), np.array([row.size for row in rows])
+    return Evidence(kind, [row.id for row in rows], groups, years, sizes, judge)
 
 
 class JudgedRow(NamedTuple):
@@ -167,39 +184,28 @@ def summarise(kind: str, by: str, rows: Sequence[JudgedRow]) -> Summary:
     """Return what a test says of one kind of rows, by row and every category alike."""
     if not rows:
         return Summary(kind, by, 0, 0, *[None] * 9)
-    categories: dict[str, list[JudgedRow]] = defaultdict(list)
-    for row in rows:
-        categories[row.category].append(row)
+    categories = [row.category for row in rows]
+    held_80 = [abs(row.error) <= row.half_80 for row in rows]
+    held_95 = [abs(row.error) <= row.half_95 for row in rows]
+    off = [abs(math.expm1(-row.error)) for row in rows]
 
-    def mean(value: Callable[[JudgedRow], float]) -> float:
-        return fmean(map(value, rows))
-
-    def over_categories(value: Callable[[JudgedRow], float]) -> float:
-        return fmean(fmean(map(value, each)) for each in categories.values())
-
-    def held_80(row: JudgedRow) -> bool:
-        return abs(row.error) <= row.half_80
-
-    def held_95(row: JudgedRow) -> bool:
-        return abs(row.error) <= row.half_95
-
-    def off(row: JudgedRow) -> float:
-        return abs(math.expm1(-row.error))
+    def over_categories(values: Sequence[float]) -> float | None:
+        return mean_of_means(zip(categories, values, strict=True))
 
     return Summary(
         kind,
         by,
-        len(categories),
+        len(set(categories)),
         len(rows),
-        mean(held_80),
+        fmean(held_80),
         over_categories(held_80),
-        mean(held_95),
+        fmean(held_95),
         over_categories(held_95),
-        mean(off),
-        median(map(off, rows)),
+        fmean(off),
+        median(off),
         over_categories(off),
         median(row.half_80 for row in rows),
-        over_categories(lambda row: row.score),
+        over_categories([row.score for row in rows]),
     )
 
 
@@ -215,18 +221,16 @@ def beside_before(kind: str, rows: Sequence[JudgedRow]) -> list[Summary]:
 def _before() -> dict[str, dict[str, dict[str, float]]]:
     """Error and half-widths by ``BEFORE``, by kind and id."""
     result: dict[str, dict[str, dict[str, float]]] = defaultdict(dict)
-    with read_table(folder("validation") / f"out_of_sample_{BEFORE}.csv") as file:
-        for row in csv.DictReader(file):
-            kind, id = row.pop("kind"), row.pop("id")
-            result[kind][id] = {name: float(value) for name, value in row.items()}
+    for row in records(folder("validation") / f"out_of_sample_{BEFORE}.csv"):
+        kind, id = row.pop("kind"), row.pop("id")
+        result[kind][id] = {name: float(value) for name, value in row.items()}
     return result
 
 
 @cache
 def publishers() -> Mapping[str, str]:
     """Who published a source, by its key, where that is not one source alone."""
-    with read_table(folder("validation") / "publishers.csv") as file:
-        return {row["source"]: row["publisher"] for row in csv.DictReader(file)}
+    return {row["source"]: row["publisher"] for row in records(folder("validation") / "publishers.csv")}
 
 
 _PREFIXES = re.compile(r"^(se|wide|wide-se)-")

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from perfmodel.accuracy.collective_fit import Judged as LeftOut
 from perfmodel.accuracy.collective_fit import data_of, fit, judged, learned_from, log_times, spreads
 from perfmodel.accuracy.collective_rows import Measurement, shipped_measurements
-from perfmodel.accuracy.leave_out import Evidence, Fold, Judged, publishers
+from perfmodel.accuracy.leave_out import Evidence, Facts, Fold, Judged, evidence
 from perfmodel.collectives.parameters import means
 from perfmodel.evidence import COLLECTIVES
 from perfmodel.learned import neutral_means
 from perfmodel.prediction.collective_spread import spread_of, transport_of
 from perfmodel.step.profiled import NORMAL_80, NORMAL_95
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 KIND = "collectives"
 
@@ -50,24 +47,21 @@ class CollectiveFolds:
 
 def evidence_of(fits: CollectiveFolds) -> Evidence:
     """Return what is fitted to as evidence; collectives have no network."""
-    measured = fits.measured
-    points = [each.point for each in measured if each.point is not None]
-    chips = [point.accelerator for point in points]
-    groups = {
-        "source": [each.source for each in measured],
-        "publisher": [publishers().get(each.source, each.source) for each in measured],
-        "accelerator": [chip.architecture if chip is not None else "" for chip in chips],
-        "software": [(chip and chip.collective_library) or "" for chip in chips],
-        "fabric": [transport_of(point) for point in points],
-    }
-    return Evidence(
-        KIND,
-        [each.measurement_id for each in measured],
-        {name: np.array(of) for name, of in groups.items()},
-        np.array([point.year for point in points]),
-        np.array([float(point.group_size) for point in points]),
-        fits.judge,
-    )
+    facts = [
+        Facts(
+            each.measurement_id,
+            each.source,
+            "",
+            point.accelerator.architecture if point.accelerator else "",
+            (point.accelerator and point.accelerator.collective_library) or "",
+            transport_of(point),
+            point.year,
+            float(point.group_size),
+        )
+        for each in fits.measured
+        if (point := each.point) is not None
+    ]
+    return evidence(KIND, facts, fits.judge)
 
 
 @cache

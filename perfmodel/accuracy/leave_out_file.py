@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from perfmodel.accuracy.leave_out import Summary
-from perfmodel.reading import read_table
+from perfmodel.accuracy.measured_table import records, write_records
 from perfmodel.resources import folder
 from perfmodel.tables import Record
 from perfmodel.templating import render
-from perfmodel.writing import write_whole
 
 NAME = "leave_out.csv"
 LEARNING_CURVE = "learning-curve"
@@ -48,21 +45,13 @@ def write_lines(path: Path, lines: Sequence[Record]) -> None:
     InputError : the file cannot be read or written
     """
     tests = {line["test"] for line in lines}
-    kept = [line for line in _lines(path) if line["test"] not in tests] if path.exists() else []
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n", extrasaction="ignore")
-    writer.writeheader()
-    writer.writerows([*kept, *({name: _cell(line[name]) for name in COLUMNS} for line in lines)])
-    write_whole(path, text.getvalue())
+    written = records(path) if path.exists() else []
+    every: list[Mapping[str, object]] = [*(line for line in written if line["test"] not in tests), *lines]
+    write_records(path, COLUMNS, ([_cell(line[name]) for name in COLUMNS] for line in every))
 
 
 def _cell(value: object) -> object:
     return f"{value:.4g}" if isinstance(value, float) else value
-
-
-def _lines(path: Path) -> list[dict[str, str]]:
-    with read_table(path) as file:
-        return list(csv.DictReader(file))
 
 
 def summaries(lines: Iterable[dict[str, str]]) -> dict[str, list[Summary]]:
@@ -81,4 +70,4 @@ def summaries(lines: Iterable[dict[str, str]]) -> dict[str, list[Summary]]:
 
 def section() -> str:
     """Return the report's section on leave-out tests, as Markdown."""
-    return render("leave_out.md.j2", tests=summaries(_lines(folder("validation") / NAME)), title=title)
+    return render("leave_out.md.j2", tests=summaries(records(folder("validation") / NAME)), title=title)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfmodel.accuracy.leave_out import Evidence, Fold, Judged, network_family, publishers
+from perfmodel.accuracy.leave_out import Evidence, Facts, Fold, Judged, evidence, network_family
+from perfmodel.accuracy.measured_table import records
 from perfmodel.accuracy.transformer_compare import novelty_of
 from perfmodel.accuracy.transformer_fit import (
     Data,
@@ -24,37 +25,13 @@ from perfmodel.accuracy.transformer_fit import (
 )
 from perfmodel.accuracy.transformer_rows import TransformerRun, shipped_transformer_runs
 from perfmodel.accuracy.transformer_software import software_of_row
+from perfmodel.arrays import Array, Flags
+from perfmodel.resources import folder
 from perfmodel.step.profiled import NORMAL_80, NORMAL_95
 from perfmodel.transformers.job import rows
 from perfmodel.transformers.parameters import Fitted, fitted, neutral_scores
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
-
 KIND = "transformers"
-FAMILIES = {
-    "megatron-lm": "megatron",
-    "megatron-core": "megatron",
-    "nemo": "megatron",
-    "megatron-deepspeed": "deepspeed",
-    "fsdp": "pytorch fsdp",
-    "llm-foundry": "pytorch fsdp",
-    "torchtitan": "pytorch fsdp",
-    "kempnerforge": "pytorch fsdp",
-    "mingpt": "pytorch ddp",
-    "pytorch-ddp": "pytorch ddp",
-    "flash-attn": "pytorch ddp",
-    "maxtext": "jax",
-    "paxml": "jax",
-    "t5x": "jax",
-    "levanter": "jax",
-}
-"""Stack of ``specs/stack`` -> its family, by the libraries that do most of its work; others are their own."""
 
 
 class TransformerFolds:
@@ -121,25 +98,32 @@ def fabric_of(run: TransformerRun) -> str:
 
 def evidence_of(fits: TransformerFolds) -> Evidence:
     """Return what is fitted to as evidence."""
-    runs = fits.runs
-    cases = [run.case for run in runs if run.case is not None]
-    stacks = [software_of_row(run.framework).stack for run in runs]
-    groups = {
-        "source": [run.source for run in runs],
-        "publisher": [publishers().get(run.source, run.source) for run in runs],
-        "network": [network_family(run.workload) for run in runs],
-        "accelerator": [case.fabric.accelerator.architecture for case in cases],
-        "software": [FAMILIES.get(stack, stack) for stack in stacks],
-        "fabric": [fabric_of(run) for run in runs],
-    }
-    return Evidence(
-        KIND,
-        [run.run_id for run in runs],
-        {name: np.array(of) for name, of in groups.items()},
-        np.array([run.year for run in runs]),
-        np.array([float(case.layout.world_size) for case in cases]),
-        fits.judge,
-    )
+    facts = [
+        Facts(
+            run.run_id,
+            run.source,
+            network_family(run.workload),
+            run.case.fabric.accelerator.architecture,
+            family_of(software_of_row(run.framework).stack),
+            fabric_of(run),
+            run.year,
+            float(run.case.layout.world_size),
+        )
+        for run in fits.runs
+        if run.case is not None
+    ]
+    return evidence(KIND, facts, fits.judge)
+
+
+@cache
+def _families() -> dict[str, str]:
+    rows = records(folder("validation") / "software_families.csv")
+    return {row["stack"]: row["family"] for row in rows}
+
+
+def family_of(stack: str) -> str:
+    """Return the family of a stack, by the libraries that do most of its work; others are their own."""
+    return _families().get(stack, stack)
 
 
 @cache

@@ -6,15 +6,15 @@ anything learns from it, and its error and the half-width that was stated are ke
 
 from __future__ import annotations
 
-import csv
 import math
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from statistics import fmean, median
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple
 
+from perfmodel.accuracy.by_source import by_source, mean_of_means, quantile
+from perfmodel.accuracy.measured_table import records
 from perfmodel.errors import InputError
 from perfmodel.evidence import (
     ANCHORED,
@@ -29,7 +29,6 @@ from perfmodel.evidence import (
     TOGETHER,
     TRANSFORMERS,
 )
-from perfmodel.reading import read_table
 from perfmodel.resources import folder
 from perfmodel.templating import render
 
@@ -116,23 +115,13 @@ def read_ledger(path: Path) -> tuple[Entry, ...]:
     """
     if not path.exists():
         return ()
-    with read_table(path) as file:
-        reader = csv.DictReader(file)
-        if tuple(reader.fieldnames or ()) != COLUMNS:
-            raise InputError(f"{path}: expected a ledger, whose columns are {', '.join(COLUMNS)}")
-        return tuple(
-            Entry(
-                row["version"],
-                row["kind"],
-                row["source"],
-                row["id"],
-                WORDS.get(row["class"], row["class"]),
-                float(row["log_measured_over_predicted"]),
-                float(row["log_half_width_80"]),
-                float(row["scale"]),
-            )
-            for row in reader
-        )
+    rows = records(path)
+    if rows and tuple(rows[0]) != COLUMNS:
+        raise InputError(f"{path}: expected a ledger, whose columns are {', '.join(COLUMNS)}")
+    return tuple(
+        Entry(version, kind, source, id, WORDS.get(job, job), float(error), float(half), float(scale))
+        for kind, source, id, job, error, half, version, scale in map(dict.values, rows)
+    )
 
 
 @cache
@@ -141,43 +130,14 @@ def ledger() -> tuple[Entry, ...]:
     return read_ledger(folder("validation") / NAME)
 
 
-class _Measured(Protocol):
-    @property
-    def source(self) -> str: ...
-
-
-AnyEntry = TypeVar("AnyEntry", bound=_Measured)
-
-
-def by_source(entries: Iterable[AnyEntry], value: Callable[[AnyEntry], float]) -> dict[str, list[float]]:
-    """Return values of entries, or of judged ones, by their source."""
-    result: defaultdict[str, list[float]] = defaultdict(list)
-    for each in entries:
-        result[each.source].append(value(each))
-    return result
-
-
-def quantile(values: dict[str, list[float]], share: float = COVERED) -> float:
-    """Return what a share of values does not exceed, every source alike.
-
-    >>> quantile({"a": [1.0, 2.0], "b": [3.0]}), quantile({"a": [1.0, 2.0, 3.0, 4.0], "b": [0.1]}, 0.75)
-    (3.0, 2.0)
-    """
-    weighted = sorted((one, 1 / len(several)) for several in values.values() for one in several)
-    seen = 0.0
-    for one, weight in weighted:
-        seen += weight / len(values)
-        if seen >= share - 1e-9:
-            return one
-    return weighted[-1][0]
-
-
 def shrunk(values: dict[str, list[float]], towards: float) -> float:
     """Return the quantile of a class, drawn to another value as if ``SHRINKAGE`` sources had that."""
     if not values:
         return towards
     n = len(values)
-    return math.exp((n * math.log(quantile(values)) + SHRINKAGE * math.log(towards)) / (n + SHRINKAGE))
+    return math.exp(
+        (n * math.log(quantile(values, COVERED)) + SHRINKAGE * math.log(towards)) / (n + SHRINKAGE)
+    )
 
 
 def scales(entries: Sequence[Entry]) -> dict[str, dict[str, tuple[float, int]]]:
@@ -186,12 +146,12 @@ def scales(entries: Sequence[Entry]) -> dict[str, dict[str, tuple[float, int]]]:
     A class is drawn to its kind, a kind to all kinds.  What is new is never narrower than what is known.
     """
     used = [each for each in entries if each.scaled_as is not None]
-    pooled = quantile(by_source(used, lambda each: each.ratio))
+    pooled = quantile(by_source((each.source, each.ratio) for each in used), COVERED)
     result: dict[str, dict[str, tuple[float, int]]] = {}
     for kind, job in _classes():
         of_kind = [each for each in used if each.scaled_as and each.scaled_as[0] == kind]
-        towards = shrunk(by_source(of_kind, lambda each: each.ratio), pooled)
-        own = by_source([each for each in of_kind if each.scaled_as == (kind, job)], lambda each: each.ratio)
+        towards = shrunk(by_source((each.source, each.ratio) for each in of_kind), pooled)
+        own = by_source((each.source, each.ratio) for each in of_kind if each.scaled_as == (kind, job))
         result.setdefault(kind, {})[job] = shrunk(own, towards), len(own)
     for of in result.values():
         if NEW in of:
@@ -240,8 +200,8 @@ def left_out(entries: Sequence[Entry]) -> list[Judged]:
 
 
 def _constant(entries: Iterable[Entry], kind: str) -> float:
-    errors = by_source((each for each in entries if each.kind == kind), lambda each: abs(each.error))
-    return quantile(errors) if errors else math.nan
+    errors = by_source((each.source, abs(each.error)) for each in entries if each.kind == kind)
+    return quantile(errors, COVERED) if errors else math.nan
 
 
 def winkler(error: float, half_width: float, share: float = COVERED) -> float:
@@ -292,26 +252,32 @@ def lines() -> list[Line]:
 
 
 def _line(name: str, judged: list[Judged]) -> Line:
-    def over_sources(value: Callable[[Judged], float]) -> float:
-        return fmean(map(fmean, by_source(judged, value).values()))
+    entries, sources = [each.entry for each in judged], [each.source for each in judged]
+    errors = [each.error for each in entries]
+    widths = {
+        "stated": [each.half_width for each in entries],
+        "today's": [each.half_width for each in judged],
+        "constant": [each.constant for each in judged],
+    }
+    held = {
+        of: [float(abs(error) <= half) for error, half in zip(errors, halves, strict=True)]
+        for of, halves in widths.items()
+    }
 
-    def inside(each: Judged) -> float:
-        return float(abs(each.entry.error) <= each.half_width)
+    def over_sources(values: Iterable[float]) -> float:
+        return mean_of_means(zip(sources, values, strict=True)) or 0.0
 
+    stated, today, constant = (over_sources(map(winkler, errors, halves)) for halves in widths.values())
     return Line(
         name,
-        len({each.source for each in judged}),
+        len(set(sources)),
         len(judged),
-        over_sources(lambda each: abs(math.expm1(-each.entry.error))),
-        over_sources(lambda each: float(abs(each.entry.error) <= each.entry.half_width)),
-        over_sources(inside),
-        fmean(map(inside, judged)),
-        median(each.half_width for each in judged),
-        (
-            over_sources(lambda each: winkler(each.entry.error, each.entry.half_width)),
-            over_sources(lambda each: winkler(each.entry.error, each.half_width)),
-            over_sources(lambda each: winkler(each.entry.error, each.constant)),
-        ),
+        over_sources(abs(math.expm1(-error)) for error in errors),
+        over_sources(held["stated"]),
+        over_sources(held["today's"]),
+        fmean(held["today's"]),
+        median(widths["today's"]),
+        (stated, today, constant),
     )
 
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from perfmodel.accuracy.campaign import Outcome
 from perfmodel.accuracy.collective_compare import Row as CollectiveRow
 from perfmodel.accuracy.collective_rows import shipped_measurements
 from perfmodel.accuracy.ledger import COLUMNS, MISREAD, NO_TIME, NOT_NEW, Entry, read_ledger
-from perfmodel.accuracy.runs import TRUSTED, shipped_runs
+from perfmodel.accuracy.measured_table import write_records
+from perfmodel.accuracy.runs import shipped_runs
 from perfmodel.accuracy.scenarios import scenario_of_run
+from perfmodel.accuracy.summary import trusted
 from perfmodel.accuracy.transformer_compare import Row as TransformerRow
 from perfmodel.accuracy.transformer_compare import novelty_of
 from perfmodel.accuracy.transformer_rows import shipped_transformer_runs
@@ -23,7 +24,6 @@ from perfmodel.prediction.collective_spread import is_seen, scale_at, size_class
 from perfmodel.prediction.interval import is_new_to
 from perfmodel.resolve import resolve
 from perfmodel.specs.store import Catalogue
-from perfmodel.writing import write_whole
 
 
 def append(
@@ -55,11 +55,7 @@ def append(
         if each.id not in learned
     ]
     fresh = [each for each in entries if (each.kind, each.id) not in known]
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows(each.cells() for each in (*held, *fresh))
-    write_whole(path, text.getvalue())
+    write_records(path, COLUMNS, (each.cells() for each in (*held, *fresh)))
     return len(fresh), len(entries) - len(fresh)
 
 
@@ -72,22 +68,17 @@ def _learned() -> dict[str, str]:
     }
 
 
-def _entries(rows: Iterable[Any], version: str, catalogue: Catalogue) -> Iterator[Entry]:
+def _entries(rows: Iterable[Outcome], version: str, catalogue: Catalogue) -> Iterator[Entry]:
     for row in rows:
-        if isinstance(row, TransformerRow):
-            run, time, predicted = row.run, row.run.time, row.predicted_time
-            name, trust, source = run.run_id, run.trust, run.source
-        elif isinstance(row, CollectiveRow):
-            m, predicted = row.measurement, row.predicted_time
-            name, trust, source, time = m.measurement_id, m.trust, m.source, m.time
-        else:
-            run, predicted = row.run, row.predicted_iteration_time
-            name, trust, source, time = run.run_id, run.trust, run.source, row.measured_iteration_time
-        if predicted is None or not time or trust not in TRUSTED:
+        if row.predicted is None or not row.measured or row.high_80 is None or not trusted(row):
             continue
         kind, job, scale = _class_of(row, catalogue)
-        error, half = math.log(time / predicted), math.log(row.high_80 / predicted)
-        yield Entry(version, kind, source, name, job, round(error, 3), round(half, 3), scale)
+        error, half = math.log(row.measured / row.predicted), math.log(row.high_80 / row.predicted)
+        yield Entry(version, kind, row.run.source, _id(row), job, round(error, 3), round(half, 3), scale)
+
+
+def _id(row: Outcome) -> str:
+    return str(row.run.measurement_id if isinstance(row, CollectiveRow) else row.run.run_id)
 
 
 def _class_of(row: Any, catalogue: Catalogue) -> tuple[str, str, float]:
@@ -96,7 +87,7 @@ def _class_of(row: Any, catalogue: Catalogue) -> tuple[str, str, float]:
         new = novelty_of(row.run)
         return "transformers, from specs", new.job if row.run.states_batch else NO_TIME, new.scale.factor
     if isinstance(row, CollectiveRow):
-        point = row.measurement.point
+        point = row.run.point
         assert point is not None
         size, several = int(size_class(point.message_bytes)), point.nodes > 1
         where = f"{'several nodes' if several else 'one node'}, from 1 MiB" if size else "below 1 MiB"

@@ -1,33 +1,127 @@
-"""The lines of a table of measured rows: a CSV file whose header names all columns that its reader needs."""
+"""Tables of measured rows: CSV files, their lines, and what their cells may hold."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+import io
+import math
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from perfmodel.errors import InputError
 from perfmodel.reading import read_table
+from perfmodel.specs.names import NONE, word_of
+from perfmodel.writing import write_whole
+
+AnyValue = TypeVar("AnyValue")
+
+
+def records(path: Path, before: str | None = None) -> list[dict[str, str]]:
+    """Return the rows of a table that comes with the package, by column.
+
+    Parameters
+    ----------
+    before : first cell of the row to stop at; None, the file is read to its end
+    """
+    with read_table(path, before=before) as file:
+        return list(csv.DictReader(file, restval=""))
+
+
+def write_records(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write a table as CSV, all or nothing.
+
+    Raises
+    ------
+    InputError : the file cannot be written
+    """
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([columns, *rows])
+    write_whole(path, text.getvalue())
+
+
+def whole(largest: int, least: int = 1) -> Callable[[str], int]:
+    """Return the check of a whole number; what fits not is ``ValueError``, which says what would."""
+
+    def check(cell: str) -> int:
+        value = float(cell) if re.fullmatch(r"[0-9]{1,12}(\.0*)?", cell) else math.nan
+        if not least <= value <= largest:
+            raise ValueError(f"a whole number from {least} to {largest}")
+        return int(value)
+
+    return check
+
+
+def number(
+    low: float = sys.float_info.min, high: float = sys.float_info.max, expected: str = "a positive number"
+) -> Callable[[str], float]:
+    """Return the check of a number between two, in words."""
+
+    def check(cell: str) -> float:
+        try:
+            value = float(cell)
+        except ValueError:
+            value = math.nan
+        if not low <= value <= high:
+            raise ValueError(expected)
+        return value
+
+    return check
+
+
+def one_of(words: Sequence[str], synonyms: Mapping[str, str] = NONE) -> Callable[[str], str]:
+    """Return the check of one of some words, as people spell it."""
+
+    def check(cell: str) -> str:
+        word = word_of(cell, words, synonyms)
+        if word not in words:
+            raise ValueError(f"one of {', '.join(words)}")
+        return word
+
+    return check
 
 
 class Line(NamedTuple):
     """One measured row as it was published."""
 
     path: Path
-    number: int
+    place: int
+    """Of it in the file, from 1."""
     cells: dict[str, str]
     """By column, without the blanks around them."""
 
     @property
     def where(self) -> str:
         """File and line, as errors name them."""
-        return f"{self.path}: line {self.number}"
+        return f"{self.path}: line {self.place}"
 
     @property
     def published(self) -> dict[str, str]:
         """The cells that are not blank."""
         return {column: cell for column, cell in self.cells.items() if cell}
+
+    def text(self, column: str) -> str:
+        """Return a cell; nothing where there is no such column."""
+        return self.cells.get(column, "")
+
+    def read(self, column: str, check: Callable[[str], AnyValue]) -> AnyValue | None:
+        """Return what a cell holds, None where it is blank or there is no such column.
+
+        Raises
+        ------
+        InputError : it does not fit
+        """
+        cell = self.text(column)
+        return self.checked(column, cell, check) if cell else None
+
+    def checked(self, column: str, cell: str, check: Callable[[str], AnyValue]) -> AnyValue:
+        """Return what a cell holds, blank or not; InputError where that does not fit."""
+        try:
+            return check(cell)
+        except ValueError as error:
+            raise InputError(f"{self.where}, column {column}: {cell[:60]!r}; expected {error}") from None
 
 
 def measured_lines(path: Path, columns: Sequence[str], before: str | None = None) -> Iterator[Line]:

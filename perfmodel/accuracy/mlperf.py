@@ -12,7 +12,7 @@ from functools import cache
 from statistics import median
 from typing import Any, Literal, NamedTuple
 
-from perfmodel.accuracy.mlperf_kernels import Changes, iteration_time
+from perfmodel.accuracy.campaign import ENDS, Outcome
 from perfmodel.accuracy.mlperf_rows import ROUNDS, Submission, shipped_submissions
 from perfmodel.accuracy.mlperf_rules import evaluation_of, scenario_of_submission, target_of
 from perfmodel.accuracy.scenarios import Refused, with_options
@@ -88,6 +88,13 @@ def _by_batch(submissions: Iterable[Submission]) -> dict[float, list[float]]:
     return dict(groups)
 
 
+class Iteration(Outcome):
+    """The measured iteration of a submission, and what the model says of it; times in seconds."""
+
+    run: Submission
+    """What was measured."""
+
+
 class Answer(NamedTuple):
     """A submission and what the model says of it; numbers are None where it had to refuse."""
 
@@ -105,8 +112,6 @@ class Answer(NamedTuple):
     """What a previous round alone would say [s]; None in the first."""
     anchor: str = ""
     """Accelerator that was anchored on."""
-    launch_share: float | None = None
-    """Share of an iteration that the model gives to launches."""
     interval: Interval | None = None
     """Of the iteration time, as ``predict`` gives it."""
     reason: str = ""
@@ -118,12 +123,13 @@ class Answer(NamedTuple):
         rate = self.submission.samples_per_second
         return None if rate is None else self.submission.global_batch_size / rate
 
-    def inside(self, confidence: int) -> bool | None:
-        """Whether the measured iteration lies in the interval of 80 or 95 %; None without either."""
-        if self.interval is None or self.iteration_time is None:
-            return None
-        low, high = (getattr(self.interval, f"{end}_{confidence}") for end in ("low", "high"))
-        return bool(low <= self.iteration_time <= high)
+    @property
+    def iteration(self) -> Iteration:
+        """The iteration, beside what the model says of it."""
+        asked, rate = self.submission, self.samples_per_second
+        ends = {name: getattr(self.interval, name) for name in ENDS if self.interval}
+        time = None if rate is None else asked.global_batch_size / rate
+        return Iteration(self.iteration_time, time, **ends, mode=self.mode, run=asked)
 
     def time_with(self, samples: float | None = None, rate: float | None = None) -> float | None:
         """Time to train [s], with samples to the target or samples per second put in the model's place."""
@@ -167,25 +173,17 @@ class Answer(NamedTuple):
             "samples_per_second": self.samples_per_second,
             "evaluation_time": self.evaluation_time,
             "measured_iteration_time": self.iteration_time,
-            "iteration_time": _iteration_time(asked, self.samples_per_second),
-            "low_80": self.interval.low_80 if self.interval else None,
-            "high_80": self.interval.high_80 if self.interval else None,
-            "low_95": self.interval.low_95 if self.interval else None,
-            "high_95": self.interval.high_95 if self.interval else None,
+            "iteration_time": self.iteration.predicted,
+            **self.iteration.ends,
             "anchor": self.anchor or None,
             "reason": self.reason or None,
         }
-
-
-def _iteration_time(asked: Submission, samples_per_second: float | None) -> float | None:
-    return None if samples_per_second is None else asked.global_batch_size / samples_per_second
 
 
 def compare_mlperf(
     mode: Mode = "specs",
     submissions: Sequence[Submission] | None = None,
     catalogue: Catalogue | None = None,
-    changes: Changes = frozenset(),
     earlier: bool = False,
 ) -> list[Answer]:
     """Predict the time to train of every submission on an NVIDIA accelerator, in order.
@@ -196,12 +194,11 @@ def compare_mlperf(
         accelerator, or with another of its architecture
     submissions : by default those that come along; other makers' tell about epochs and nothing else
     catalogue : hardware; by default what comes with the package
-    changes : what to take into account of the kernels that configurations name; see ``mlperf_kernels``
     earlier : whether a round is predicted from earlier rounds alone, as a forecast must be
     """
     submissions = shipped_submissions() if submissions is None else submissions
     catalogue = Catalogue.of(catalogue)
-    asked = _Rounds(submissions, catalogue, changes, earlier)
+    asked = _Rounds(submissions, catalogue, earlier)
     return [asked.answer(each, mode) for each in submissions if asked.is_nvidia(each.accelerator)]
 
 
@@ -219,7 +216,7 @@ def answers_beside(
     """
     names = {each.run_id for each in own}
     seen = [*(each for each in others if each.run_id not in names), *own]
-    asked = _Rounds(seen, catalogue, frozenset(), earlier=False)
+    asked = _Rounds(seen, catalogue, earlier=False)
     return [
         asked.answer(each, mode) if asked.is_nvidia(each.accelerator) else Answer(each, mode, reason=OTHERS)
         for each in own
@@ -229,12 +226,9 @@ def answers_beside(
 class _Rounds:
     """Submissions, with what each round takes from the others worked out once."""
 
-    def __init__(
-        self, submissions: Sequence[Submission], catalogue: Catalogue, changes: Changes, earlier: bool
-    ) -> None:
+    def __init__(self, submissions: Sequence[Submission], catalogue: Catalogue, earlier: bool) -> None:
         self.submissions = submissions
         self.catalogue = catalogue
-        self.changes = changes
         self.earlier = earlier
         self.curve = cache(lambda round_, benchmark: curve_without(round_, benchmark, self.seen(round_)))
         self.factor = cache(self._factor)
@@ -258,27 +252,19 @@ class _Rounds:
             if mode == "anchored":
                 anchor, factor = self._anchor(asked)
                 scenario = self._anchored(asked, factor)
-            rate = asked.global_batch_size / self._time(scenario, asked)
             result = predict(scenario, self.catalogue)
         except (Refused, InputError) as error:
             return Answer(asked, mode, reason=str(error))
         samples = curve.samples(asked.global_batch_size)
         evaluating = evaluation_time(asked, samples, result.terms["forward_time"])
-        launches = result.terms["launch_overhead_time"] / result.iteration_time
-        naive = self._naive(asked)
-        return Answer(asked, mode, samples, rate, evaluating, naive, anchor, launches, result.interval)
-
-    def _time(self, scenario: Scenario, asked: Submission) -> float:
-        """Iteration time of a scenario with the software of a submission [s]."""
-        if not self.changes:
-            return predict(scenario, self.catalogue).iteration_time
-        return iteration_time(scenario, asked.benchmark, asked.round, self.catalogue, self.changes)
+        rate, naive = asked.global_batch_size / result.iteration_time, self._naive(asked)
+        return Answer(asked, mode, samples, rate, evaluating, naive, anchor, result.interval)
 
     def _anchored(self, asked: Submission, factor: float) -> Scenario:
         """The scenario of a submission, from one accelerator that takes ``factor`` times the model's time."""
         scenario = scenario_of_submission(asked, self.catalogue)
-        alone = self._time(with_options(scenario, world_size=1, accelerators_per_node=None), asked)
-        return with_options(scenario, anchor=f"iteration_time={factor * alone!r}s@1")
+        alone = predict(with_options(scenario, world_size=1, accelerators_per_node=None), self.catalogue)
+        return with_options(scenario, anchor=f"iteration_time={factor * alone.iteration_time!r}s@1")
 
     def _anchor(self, asked: Submission) -> tuple[str, float]:
         """Accelerator anchored on, and the median factor of its single machines in the other rounds."""
@@ -319,7 +305,7 @@ class _Rounds:
             evaluations = evaluation_time(single, single.samples_to_target, forward_time)
             evaluating = evaluations * single.global_batch_size / single.samples_to_target
         for _ in range(ANCHOR_STEPS):
-            trained = self._time(self._anchored(single, factor), single)
+            trained = predict(self._anchored(single, factor), self.catalogue).iteration_time
             factor *= measured / (trained + factor * evaluating)
         return factor
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perfmodel.accuracy.campaign import Campaign, Command, Outcome, Reading
+from perfmodel.accuracy.campaign import Campaign, Command, Outcome
 from perfmodel.accuracy.measured_table import Line
 from perfmodel.accuracy.mlperf import Answer, answers_beside, curve_without
 from perfmodel.accuracy.mlperf_rows import COLUMNS, Submission, shipped_submissions, submission_of
 from perfmodel.accuracy.mlperf_rules import scenario_of_submission
+from perfmodel.accuracy.readings import Reading
 from perfmodel.accuracy.training_campaign import scenario_command, scenario_readings
 from perfmodel.prediction import predict
 from perfmodel.specs.store import Catalogue
@@ -38,7 +39,7 @@ def _readings(line: Line, submission: Submission, catalogue: Catalogue) -> list[
     curve = curve_without(submission.round, submission.benchmark, [*shipped_submissions(), submission])
     target = "" if curve.same_target else ", some of another target"
     why = f"a curve through {curve.submissions} submissions of the other rounds{target}"
-    iteration = submission.global_batch_size / answer.samples_per_second if answer.samples_per_second else 0.0
+    iteration = answer.iteration.predicted or 0.0
     measured = show(answer.iteration_time, "s") if answer.iteration_time else ""
     interval = answer.interval
     span = f", 80 %: {show_range(interval.low_80, interval.high_80, 's')}" if interval else ""

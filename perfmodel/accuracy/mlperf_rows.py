@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from perfmodel.accuracy.held_out import learned_part
-from perfmodel.accuracy.measured_table import Line, measured_lines
+from perfmodel.accuracy.measured_table import Line, measured_lines, number, one_of, records, whole
 from perfmodel.accuracy.scenarios import Refused
 from perfmodel.errors import InputError
+from perfmodel.resources import folder
 from perfmodel.specs.names import word_of
 
-YEARS = {
-    "v0.5": 2018,
-    "v0.6": 2019,
-    "v0.7": 2020,
-    "v1.0": 2021,
-    "v1.1": 2021,
-    "v2.0": 2022,
-    "v2.1": 2022,
-    "v3.0": 2023,
-    "v3.1": 2023,
-    "v4.0": 2024,
-    "v4.1": 2024,
-    "v5.0": 2025,
-    "v5.1": 2025,
-}
+YEARS = {row["round"]: int(row["year"]) for row in records(folder("validation") / "mlperf_rounds.csv")}
 """Of each round, in the order they were held."""
 ROUNDS = tuple(YEARS)
 BENCHMARKS = ("resnet50", "bert")
@@ -72,36 +58,18 @@ class Submission(NamedTuple):
     note: str
 
     @property
+    def source(self) -> str:
+        """Who measured it."""
+        return self.submitter
+
+    @property
     def local_batch_size(self) -> int:
         """Samples of one accelerator and iteration, to the nearest whole number."""
         return max(round(self.global_batch_size / self.world_size), 1)
 
 
-def _number(row: dict[str, str], column: str, where: str) -> float:
-    try:
-        value = float(row[column])
-    except ValueError:
-        value = math.nan
-    if not 0 < value <= LARGEST_FIGURE:
-        raise InputError(f"{where}, column {column}: {row[column][:60]!r}; expected a positive number")
-    return value
-
-
-def _whole(row: dict[str, str], column: str, where: str, largest: int = LARGEST_COUNT) -> int:
-    cell = row[column]
-    if not (cell.isascii() and cell.isdigit() and 1 <= int(cell[:12]) <= largest):
-        raise InputError(
-            f"{where}, column {column}: {cell[:60]!r}; expected a whole number from 1 to {largest}"
-        )
-    return int(cell)
-
-
-def _one_of(row: dict[str, str], column: str, where: str, words: tuple[str, ...]) -> str:
-    if row[column] not in words:
-        raise InputError(
-            f"{where}, column {column}: {row[column][:60]!r}; expected one of {', '.join(words)}"
-        )
-    return row[column]
+_figure = number(high=LARGEST_FIGURE)
+_count = whole(LARGEST_COUNT)
 
 
 def submission_of(line: Line) -> Submission:
@@ -112,38 +80,35 @@ def submission_of(line: Line) -> Submission:
     Refused : a benchmark the model does not know, or too little stated
     InputError : a cell that does not fit
     """
-    row, where = line.cells, line.where
+    row = line.cells
     benchmark = word_of(row["workload"], BENCHMARKS)
     if benchmark not in BENCHMARKS:
         raise Refused("unknown benchmark", row["workload"]) if row["workload"] else Refused("no workload")
     for column in DECISIVE:
         if not row[column]:
             raise Refused(f"no {column.replace('_', ' ')}")
-    held = _one_of(row, "round", where, ROUNDS)
-    world_size, nodes, per_node = _counts(row, where)
-
-    def optional(column: str) -> float | None:
-        return _number(row, column, where) if row.get(column) else None
+    held = line.checked("round", row["round"], one_of(ROUNDS))
+    world_size, nodes, per_node = _counts(line)
 
     return Submission(
-        run_id=row["run_id"] or f"line {line.number}",
+        run_id=row["run_id"] or f"line {line.place}",
         round=held,
-        year=_whole(row, "year", where) if row["year"] else YEARS[held],
+        year=line.read("year", _count) or YEARS[held],
         benchmark=benchmark,
         accelerator=row["accelerator"],
-        nics=_whole(row, "nics_per_node", where) if row.get("nics_per_node") else None,
+        nics=line.read("nics_per_node", _count),
         nodes=nodes,
         accelerators_per_node=per_node,
         world_size=world_size,
-        global_batch_size=_whole(row, "global_batch_size", where, LARGEST_BATCH),
-        time_to_train=_number(row, "time_to_train", where),
-        samples_per_second=optional("samples_per_second"),
-        samples_to_target=optional("samples_to_target"),
+        global_batch_size=line.checked("global_batch_size", row["global_batch_size"], whole(LARGEST_BATCH)),
+        time_to_train=line.checked("time_to_train", row["time_to_train"], _figure),
+        samples_per_second=line.read("samples_per_second", _figure),
+        samples_to_target=line.read("samples_to_target", _figure),
         **{column: row.get(column, "") for column in TEXTS},
     )
 
 
-def _counts(row: dict[str, str], where: str) -> tuple[int, int, int]:
+def _counts(line: Line) -> tuple[int, int, int]:
     """Accelerators of the job, machines, accelerators in each; two of the three tell the third.
 
     Raises
@@ -151,17 +116,16 @@ def _counts(row: dict[str, str], where: str) -> tuple[int, int, int]:
     Refused : fewer than two are stated
     """
     names = ("world_size", "nodes", "accelerators_per_node")
-    world_size, nodes, per_node = (_whole(row, name, where) if row[name] else 0 for name in names)
+    world_size, nodes, per_node = (line.read(name, _count) or 0 for name in names)
     if world_size == 1:
         nodes, per_node = nodes or 1, per_node or 1
     if (world_size, nodes, per_node).count(0) > 1:
-        raise Refused("no " + " and ".join(n.replace("_", " ") for n in names if not row[n]))
+        raise Refused("no " + " and ".join(n.replace("_", " ") for n in names if not line.text(n)))
     world_size = world_size or nodes * per_node
     nodes, per_node = nodes or max(world_size // per_node, 1), per_node or max(world_size // nodes, 1)
     if world_size != nodes * per_node:
-        raise InputError(
-            f"{where}, column world_size: {row['world_size']}; expected nodes x accelerators_per_node"
-        )
+        stated = line.text("world_size")
+        raise InputError(f"{line.where}, column world_size: {stated}; expected nodes x accelerators_per_node")
     return world_size, nodes, per_node
 
 

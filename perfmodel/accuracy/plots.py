@@ -1,9 +1,9 @@
-"""Figures of the report: predicted against measured, residuals, coverage; by matplotlib, an extra."""
+"""Figures of the report: predicted against measured, coverage; by matplotlib, an extra."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from perfmodel.errors import needed
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999933")
 """Colours that colour-blind readers can distinguish (Okabe and Ito)."""
-NAMES = ("predicted-specs.svg", "predicted-anchored.svg", "residuals.svg", "coverage.svg")
+NAMES = ("predicted-specs.svg", "predicted-anchored.svg", "coverage.svg")
 
 MATPLOTLIB = ("matplotlib.pyplot", "plot", "drawing figures")
 """What ``perfmodel.errors.needed`` is asked before any work is done."""
@@ -37,8 +37,7 @@ def write_plots(folder: Path, specs: Sequence[Row], anchored: Sequence[Row]) -> 
     rows = {"specs": _kept(specs), "anchored": _kept(anchored)}
     for mode, name in (("specs", NAMES[0]), ("anchored", NAMES[1])):
         _save(_predicted(rows[mode], mode), folder / name)
-    _save(_residuals(rows["specs"]), folder / NAMES[2])
-    _save(_coverage(rows), folder / NAMES[3])
+    _save(_coverage(rows), folder / NAMES[2])
 
 
 def _kept(rows: Sequence[Row]) -> list[Row]:
@@ -61,8 +60,8 @@ def _predicted(rows: Sequence[Row], mode: str) -> Any:
     for index, source in enumerate(sources):
         own = [row for row in rows if row.run.source == source]
         axes.loglog(
-            [row.measured_iteration_time for row in own],
-            [row.predicted_iteration_time for row in own],
+            [row.measured for row in own],
+            [row.predicted for row in own],
             "os^Dv<>"[index % 7],
             ms=3,
             alpha=0.6,
@@ -70,7 +69,7 @@ def _predicted(rows: Sequence[Row], mode: str) -> Any:
             label=f"{source} ({len(own)})",
             rasterized=True,
         )
-    times = [row.measured_iteration_time or 1.0 for row in rows]
+    times = [row.measured or 1.0 for row in rows]
     ends = [min(times), max(times)]
     axes.plot(ends, ends, color="black", lw=0.8)
     for share, alpha in ((0.1, 0.15), (0.2, 0.10)):
@@ -92,35 +91,6 @@ def _predicted(rows: Sequence[Row], mode: str) -> Any:
     return figure
 
 
-def _residuals(rows: Sequence[Row]) -> Any:
-    """Signed errors by accelerator and by world size: medians, quartiles, 5 to 95 %."""
-    import matplotlib.pyplot as plt
-
-    figure, both = plt.subplots(1, 2, figsize=(11, 5))
-    keys: tuple[tuple[str, Callable[[Row], Any]], ...] = (
-        ("accelerator", lambda row: row.run.accelerator),
-        ("accelerators in the job", lambda row: row.run.world_size),
-    )
-    for axes, (label, key) in zip(both, keys, strict=True):
-        names = sorted({key(row) for row in rows})
-        groups = [[100 * (row.error or 0.0) for row in rows if key(row) == name] for name in names]
-        axes.boxplot(
-            groups,
-            orientation="horizontal",
-            whis=(5, 95),
-            showfliers=False,
-            medianprops={"color": COLOURS[1]},
-        )
-        axes.set_yticks(
-            range(1, len(names) + 1), [f"{name} ({len(g)})" for name, g in zip(names, groups, strict=True)]
-        )
-        axes.axvline(0, color="black", lw=0.8)
-        axes.set(xlabel="error of the iteration time [%], + is too slow", ylabel=label)
-    figure.suptitle("From specs, out of sample: median, quartiles, 5 to 95 %")
-    figure.tight_layout()
-    return figure
-
-
 def _coverage(rows: dict[str, list[Row]]) -> Any:
     """Share of runs inside the interval of each level, with widths scaled to that level."""
     from statistics import NormalDist
@@ -130,14 +100,14 @@ def _coverage(rows: dict[str, list[Row]]) -> Any:
     figure, axes = plt.subplots(figsize=(5.5, 4.5))
     for colour, (mode, own) in zip(COLOURS, rows.items(), strict=False):
         for level, low, high, marker in ((0.80, "low_80", "high_80", "o"), (0.95, "low_95", "high_95", "s")):
-            inside = [getattr(r, low) <= (r.measured_iteration_time or 0) <= getattr(r, high) for r in own]
+            inside = [getattr(r, low) <= (r.measured or 0) <= getattr(r, high) for r in own]
             axes.plot(
                 level, sum(inside) / len(inside), marker, color=colour, label=f"{mode}, {level:.0%} interval"
             )
         # between the two stated levels: distance in units of the 80 % half width
         ratios = sorted(
-            abs(math.log((r.predicted_iteration_time or 1) / (r.measured_iteration_time or 1)))
-            / math.log((r.high_80 or 2) / (r.predicted_iteration_time or 1))
+            abs(math.log((r.predicted or 1) / (r.measured or 1)))
+            / math.log((r.high_80 or 2) / (r.predicted or 1))
             for r in own
         )
         levels = [i / 100 for i in range(5, 100)]

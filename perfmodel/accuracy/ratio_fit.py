@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from perfmodel.accuracy.ratio_pairs import Pairs, judged_runs, named, pairs_of
+from perfmodel.arrays import Array
 from perfmodel.equations.ratio import ratio_half_width
 from perfmodel.prediction.ratio import ALWAYS, DISTANCES, RESULT
 from perfmodel.step.profiled import NORMAL_80
 from perfmodel.writing import write_whole
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 ROUNDS = 150
 """Of the fit; shares move by less than a hundredth in the last."""

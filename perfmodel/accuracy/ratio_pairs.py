@@ -7,20 +7,18 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 from random import Random
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from perfmodel.accuracy.campaign import Outcome
 from perfmodel.accuracy.out_of_sample_file import shipped_rows
-from perfmodel.accuracy.runs import TRUSTED, Run
+from perfmodel.accuracy.runs import Run
+from perfmodel.accuracy.summary import trusted
 from perfmodel.accuracy.transformer_compare import Row, novelty_of, shipped_out_of_sample
 from perfmodel.accuracy.transformer_rows import TransformerRun
+from perfmodel.arrays import Array, Flags, Integers, Names
 from perfmodel.prediction.ratio import COPIES, DISTANCES, SHARED_OUT, Job, distances
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 MOST_TRIED = 30_000
 """Pairs of a source that are looked at; of more, so many drawn with a fixed seed."""
@@ -42,8 +40,8 @@ class Judged(NamedTuple):
 class Pairs(NamedTuple):
     """Pairs of runs, arrays of shape (pairs,)."""
 
-    sources: NDArray[np.str_]
-    differing: NDArray[np.int64]
+    sources: Names
+    differing: Integers
     """Bits: which of ``DISTANCES`` are not 0."""
     miss: Array
     """By which the logarithm of the ratio was missed."""
@@ -52,44 +50,35 @@ class Pairs(NamedTuple):
     apart: Array
     """Shape (pairs, distances)."""
 
-    def rows(self, which: NDArray[np.bool_]) -> Pairs:
+    def rows(self, which: Flags) -> Pairs:
         """Return some of the pairs."""
         return Pairs._make(column[which] for column in self)
 
 
 def judged_runs() -> dict[str, list[Judged]]:
     """Return the trusted runs of the published sources by kind of prediction, each judged out of sample."""
-    copies = [
-        _judged(row.run.source, _job_of_copies(row.run), *times, row.scale or 1.0)
-        for row in shipped_rows("specs")
-        if row.run.trust in TRUSTED
-        and (times := (row.measured_iteration_time, row.predicted_iteration_time, row.high_80))[1]
-    ]
-    of_layouts = shipped_out_of_sample()[0].rows
-    shared_out = [
-        judged_transformer(row) for row in of_layouts if row.run.trust in TRUSTED and row.predicted_time
-    ]
-    return {COPIES: copies, SHARED_OUT: shared_out}
+    copies, shared_out = shipped_rows("specs"), shipped_out_of_sample()[0].rows
+    return {
+        COPIES: [
+            _judged(row, _job_of_copies(row.run), row.scale or 1.0)
+            for row in copies
+            if trusted(row) and row.predicted
+        ],
+        SHARED_OUT: [judged_transformer(row) for row in shared_out if trusted(row) and row.predicted],
+    }
 
 
 def judged_transformer(row: Row) -> Judged:
     """Return a predicted run of a transformer as one that pairs are made of."""
-    times = row.run.time, row.predicted_time, row.high_80
-    return _judged(row.run.source, job_shared_out(row.run), *times, novelty_of(row.run).scale.factor)
+    return _judged(row, job_shared_out(row.run), novelty_of(row.run).scale.factor)
 
 
-def _judged(
-    source: str,
-    job: Job,
-    measured: float | None,
-    predicted: float | None,
-    high_80: float | None,
-    scale: float,
-) -> Judged:
-    assert measured is not None
-    assert predicted is not None
-    assert high_80 is not None
-    return Judged(source, job, math.log(measured / predicted), math.log(high_80 / predicted) / scale)
+def _judged(row: Outcome, job: Job, scale: float) -> Judged:
+    assert row.measured
+    assert row.predicted
+    assert row.high_80
+    miss, width = (math.log(time / row.predicted) for time in (row.measured, row.high_80))
+    return Judged(row.run.source, job, miss, width / scale)
 
 
 def _job_of_copies(run: Run) -> Job:

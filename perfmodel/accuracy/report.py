@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,27 +9,23 @@ from typing import Any
 
 from perfmodel.accuracy import (
     achievable,
-    framework_spread,
     leave_out_file,
     ledger,
     memory_section,
     mlperf_section,
-    overlap_order,
     provenance,
-    ratio_section,
     refused_section,
     transformer_section,
-    what_limits,
 )
 from perfmodel.accuracy.collective_compare import shipped_out_of_sample, summarise
 from perfmodel.accuracy.compare import Row
 from perfmodel.accuracy.headline import headline
+from perfmodel.accuracy.measured_table import records
 from perfmodel.accuracy.misses import LIMIT, beyond_limit, explained
-from perfmodel.accuracy.summary import counted, summary, trusted
+from perfmodel.accuracy.ratio_fit import coverages
+from perfmodel.accuracy.summary import counted, furthest, summary, trusted
 from perfmodel.calibration import calibration
-from perfmodel.equations.ring_search import ring_bandwidth, rings
 from perfmodel.resources import folder
-from perfmodel.specs.store import Catalogue
 from perfmodel.templating import render
 from perfmodel.traces import table as traces
 from perfmodel.writing import write_whole
@@ -54,16 +48,12 @@ def report(specs: Sequence[Row], anchored: Sequence[Row], more: str = "") -> str
     """Return the report on the same runs predicted in both modes, with the section ``more`` before MLPerf."""
     summaries = summary(specs), summary(anchored)
     first = headline(specs, anchored)
-    collectives = summarise(shipped_out_of_sample())
     sections = (
-        overlap_order.section(anchored),
-        what_limits.section(specs, anchored),
-        framework_spread.section(specs),
         transformer_section.section(),
         memory_section.section(),
         provenance.section(),
         leave_out_file.section(),
-        ratio_section.section(),
+        render("ratios.md.j2", rows=coverages()),
         more,
         mlperf_section.section(),
         achievable.section(),
@@ -89,17 +79,14 @@ def report(specs: Sequence[Row], anchored: Sequence[Row], more: str = "") -> str
         beyond=sorted(beyond_limit(summaries).items()),
         explained=explained(),
         sections=[section for section in sections if section],
-        collectives=collectives,
-        collective_groups=_groups(collectives),
-        mesh=_mesh(),
+        collectives=summarise(shipped_out_of_sample()),
         **_refusals(specs),
     )
 
 
 def _sources(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """What was measured: each source of the rows, how many they are and how many are predicted."""
-    with (folder("validation") / "sources.csv").open(newline="", encoding="utf-8") as file:
-        known = {source["key"]: source for source in csv.DictReader(file)}
+    known = {source["key"]: source for source in records(folder("validation") / "sources.csv")}
     counts = Counter(row.run.source for row in rows)
     predicted = Counter(row.run.source for row in rows if row.error is not None)
     blank = {"title": "", "year": "", "trust": ""}
@@ -122,42 +109,9 @@ def _mode(title: str, rows: Sequence[Row], result: dict[str, Any]) -> dict[str, 
     if result["ambiguous"]["n"]:
         overall["with ambiguous anchors"] = result["with_ambiguous"]
     overall["trust C"] = result["trust_c"]
-    return {"title": title, "summary": result, "overall": overall, "worst": _worst(rows)}
-
-
-def _worst(rows: Sequence[Row]) -> list[Row]:
-    """The rows whose ratio is furthest from 1, either way."""
-    far = [
-        (-abs(math.log(1 + row.error)), row.run.run_id, row)
-        for row in rows
-        if counted(row) and row.error is not None
-    ]
-    return [row for *_, row in sorted(far, key=lambda each: each[:2])[:WORST]]
-
-
-def _groups(result: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
-    """Part, name and errors of every group of collectives."""
-    return [
-        (part, name, group)
-        for part, groups in result["nodes"].items()
-        for by in ("source", "link", "collective")
-        for name, group in groups[by].items()
-    ]
-
-
-def _mesh() -> list[dict[str, Any]]:
-    """Bandwidth of the rings of a DGX-1V, from its graph, beside what was measured [B/s]."""
-    catalogue = Catalogue.built_in()
-    link, graph = catalogue.link("nvlink2-cube-mesh"), catalogue.node("dgx-1v").peer_graph
-    measured = link.ring_bandwidth.by_group_size if link.ring_bandwidth else {}
-    each = link.bandwidth.value / sum(count for a, b, count in graph if 0 in (a, b))
-    return [
-        {
-            "ranks": ranks,
-            "rings": (result := rings(graph, ranks)).rings,
-            "relayed": result.forwarded,
-            "derived": ring_bandwidth(graph, ranks, each),
-            "measured": seen,
-        }
-        for ranks, seen in sorted(measured.items())
-    ]
+    return {
+        "title": title,
+        "summary": result,
+        "overall": overall,
+        "worst": furthest(filter(counted, rows))[:WORST],
+    }

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, get_args
 
 from perfmodel.accuracy.held_out import learned_part
-from perfmodel.accuracy.measured_table import Line, measured_lines
+from perfmodel.accuracy.measured_table import Line, measured_lines, number, one_of, whole
 from perfmodel.anchor import RANGES
 from perfmodel.errors import InputError
-from perfmodel.specs.names import NONE, word_of
+from perfmodel.specs.names import NONE
 from perfmodel.specs.scenario import (
     LARGEST_WORLD_SIZE,
     SYNONYMS,
@@ -74,46 +73,17 @@ class Run(NamedTuple):
     """Of its scenario as JSON, where a user's own table states them; otherwise they follow from the rest."""
 
 
-def _whole(largest: int) -> Callable[[str], int]:
-    def check(cell: str) -> int:
-        if not (cell.isascii() and cell.isdigit() and 1 <= int(cell[:12]) <= largest):
-            raise ValueError(f"a whole number from 1 to {largest}")
-        return int(cell)
-
-    return check
-
-
-_count = _whole(LARGEST_WORLD_SIZE)
+_count = whole(LARGEST_WORLD_SIZE)
 
 
 def _between(quantity: str) -> Callable[[str], float]:
     low, high = RANGES[quantity]
-
-    def check(cell: str) -> float:
-        try:
-            value = float(cell)
-        except ValueError:
-            value = math.nan
-        if not low <= value <= high:
-            raise ValueError(f"a positive number, from {low:g} to {high:g} in SI units")
-        return value
-
-    return check
-
-
-def _one_of(words: tuple[str, ...], synonyms: Mapping[str, str] = NONE) -> Callable[[str], str]:
-    def check(cell: str) -> str:
-        word = word_of(cell, words, synonyms)
-        if word not in words:
-            raise ValueError(f"one of {', '.join(words)}")
-        return word
-
-    return check
+    return number(low, high, f"a positive number, from {low:g} to {high:g} in SI units")
 
 
 def _words(field: str, literal: Any, *more: str) -> Callable[[str], str]:
     """One of the words of a scenario's field, or of more, as people spell it."""
-    return _one_of((*more, *get_args(literal)), SYNONYMS.get(field, NONE))
+    return one_of((*more, *get_args(literal)), SYNONYMS.get(field, NONE))
 
 
 def _or(blank: Any, check: Callable[[str], _T]) -> Callable[[str], Any]:
@@ -137,7 +107,7 @@ COLUMNS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "accelerators_per_node": ("accelerators_per_node", _or(0, _count)),
     "world_size": ("world_size", _or(0, _count)),
     "precision": ("precision", _or("", _words("precision", PrecisionOfCopies))),
-    "local_batch_size": ("local_batch_size", _or(None, _whole(LARGEST_BATCH))),
+    "local_batch_size": ("local_batch_size", _or(None, whole(LARGEST_BATCH))),
     "accumulation_steps": ("accumulation_steps", _or(1, _count)),
     "strategy": ("strategy", _or("", _words("strategy", StrategyOfCopies, "single"))),
     "servers": ("servers", _or(None, _count)),
@@ -145,13 +115,13 @@ COLUMNS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "input": ("input", _or("", _words("input", Input))),
     "samples_per_second": ("samples_per_second", _or(None, _between("samples_per_second"))),
     "iteration_time": ("iteration_time", _or(None, _between("iteration_time"))),
-    "trust": ("trust", _or(UNSTATED_TRUST, _one_of(TRUSTS))),
+    "trust": ("trust", _or(UNSTATED_TRUST, one_of(TRUSTS))),
 }
 """Column of the file -> field of a ``Run``, and what its cells may hold; any may be blank."""
 
 
 OPTIONAL: dict[str, tuple[str, Callable[[str], Any]]] = {
-    "global_batch_size": ("global_batch_size", _or(None, _whole(LARGEST_BATCH))),
+    "global_batch_size": ("global_batch_size", _or(None, whole(LARGEST_BATCH))),
     "year": ("year", _or(None, _count)),
     "note": ("note", str),
 }
@@ -176,7 +146,7 @@ def read_runs(path: Path | str, before: str | None = None) -> list[Run]:
         run = run_of(line)
         if run.run_id in lines:
             raise InputError(f"{line.where}: run_id {run.run_id!r} is also on line {lines[run.run_id]}")
-        lines[run.run_id] = line.number
+        lines[run.run_id] = line.place
         runs.append(run)
     if not runs:
         raise InputError(f"{path}: no runs below the header line")
@@ -199,14 +169,10 @@ def run_of(line: Line) -> Run:
     cells, where = line.cells, line.where
     fields: dict[str, Any] = {}
     for column, (field, check) in (COLUMNS | OPTIONAL).items():
-        if column not in cells:
-            continue
-        try:
-            fields[field] = check(cells[column])
-        except ValueError as error:
-            raise InputError(f"{where}, column {column}: {cells[column][:60]!r}; expected {error}") from None
+        if column in cells:
+            fields[field] = line.checked(column, cells[column], check)
     run = _counted(Run(**fields))
-    run = run if run.run_id else run._replace(run_id=f"line {line.number}")
+    run = run if run.run_id else run._replace(run_id=f"line {line.place}")
     if 0 not in (run.nodes, run.accelerators_per_node) and (
         run.world_size != run.nodes * run.accelerators_per_node
     ):

@@ -8,7 +8,7 @@ from typing import Any
 
 from perfmodel.accuracy.data_parallel_run import DataParallelRun
 from perfmodel.accuracy.runs import Run
-from perfmodel.accuracy.software import VARIANTS, optimizer_of, software_of
+from perfmodel.accuracy.software import optimizer_of, software_of, variants
 from perfmodel.errors import InputError
 from perfmodel.link_caveats import GENERIC_NODE
 from perfmodel.sharing import predicts_tokens
@@ -103,7 +103,7 @@ def with_options(scenario: Scenario, **options: object) -> Scenario:
 
 def network_of(run: Run) -> str:
     """Return the network that a run trained: its source's variant, where it has one."""
-    return VARIANTS.get((run.source, run.workload), run.workload)
+    return variants().get((run.source, run.workload), run.workload)
 
 
 def _check(run: Run) -> Workload:

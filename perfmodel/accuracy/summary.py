@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean, median
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
+from perfmodel.accuracy.by_source import by_source, mean_of_means
+from perfmodel.accuracy.campaign import Outcome
 from perfmodel.accuracy.compare import Row
 from perfmodel.accuracy.runs import TRUSTED
 from perfmodel.specs.names import shown
+
+AnyRow = TypeVar("AnyRow", bound=Outcome)
 
 GROUPS: dict[str, Callable[[Row], Any]] = {
     "source": lambda row: row.run.source,
@@ -19,9 +24,6 @@ GROUPS: dict[str, Callable[[Row], Any]] = {
     "world-size": lambda row: row.run.world_size,
 }
 """What rows are grouped by -> the group of a row."""
-
-ROUNDING = 1e-5
-"""Of an interval's ends, relative: rows are written to six figures, and a measured time may be an end."""
 
 BASELINES = {
     "specs": "constant utilisation",
@@ -68,68 +70,63 @@ def errors(signed: Sequence[float]) -> Errors:
     )
 
 
-def statistics(rows: Iterable[Row]) -> dict[str, Any]:
-    """Return the statistics of the rows that were predicted, with interval coverage and the baseline's.
+def statistics(rows: Iterable[Outcome]) -> dict[str, Any]:
+    """Return the statistics of the rows that were predicted, with interval coverage and the naive answer's.
 
-    A mean over rows is mostly that of the largest sources; ``mean_over_sources`` weighs each source alike.
+    A mean over rows is mostly that of the largest sources; what is over sources weighs each source alike.
     """
     predicted = [row for row in rows if row.error is not None]
-    answer: dict[str, Any] = errors([row.error for row in predicted if row.error is not None])._asdict()
-    answer |= over_sources((row.run.source, row.error) for row in predicted if row.error is not None)
-    answer["coverage_80"] = _coverage(
-        [(row.low_80, row.measured_iteration_time, row.high_80) for row in predicted]
-    )
-    answer["coverage_95"] = _coverage(
-        [(row.low_95, row.measured_iteration_time, row.high_95) for row in predicted]
-    )
-    answer["baseline"] = errors(
-        [row.naive_error for row in predicted if row.naive_error is not None]
-    )._asdict()
-    return answer
+    signed = [(row.run.source, row.error) for row in predicted if row.error is not None]
+    held = [(row.run.source, row.holds_80) for row in predicted if row.holds_80 is not None]
+    of_95 = [row.holds_95 for row in predicted if row.holds_95 is not None]
+    medians = [median(map(abs, of)) for of in by_source(signed).values()]
+    return {
+        **errors([error for _, error in signed])._asdict(),
+        "sources": len(medians),
+        "mean_over_sources": mean_of_means((source, abs(error)) for source, error in signed),
+        "median_over_sources": median(medians) if medians else None,
+        "mean_of_medians": mean(medians),
+        "coverage_80": mean(each for _, each in held),
+        "coverage_80_over_sources": mean_of_means(held),
+        "coverage_95": mean(of_95),
+        "baseline": errors([row.naive_error for row in predicted if row.naive_error is not None])._asdict(),
+    }
 
 
-def over_sources(signed: Iterable[tuple[str, float]]) -> dict[str, Any]:
-    """Return the mean over sources of each source's mean absolute error, and how many there are.
-
-    >>> over_sources([("a", 0.1), ("a", -0.3), ("b", 0.4)])
-    {'sources': 2, 'mean_over_sources': 0.30000000000000004}
-    >>> over_sources([])
-    {'sources': 0, 'mean_over_sources': None}
-    """
-    result: defaultdict[str, list[float]] = defaultdict(list)
-    for source, error in signed:
-        result[source].append(abs(error))
-    mean = fmean(map(fmean, result.values())) if result else None
-    return {"sources": len(result), "mean_over_sources": mean}
-
-
-def _coverage(spans: list[tuple[float | None, float | None, float | None]]) -> float | None:
-    """Share of the measured values inside their intervals; None where no row has one."""
-    known = [
-        low * (1 - ROUNDING) <= measured <= high * (1 + ROUNDING)
-        for low, measured, high in spans
-        if low is not None and measured is not None and high is not None
-    ]
+def mean(values: Iterable[float]) -> float | None:
+    """Return the mean, None of nothing."""
+    known = list(values)
     return fmean(known) if known else None
 
 
-def trusted(row: Row) -> bool:
+def trusted(row: Outcome) -> bool:
     """Whether a row is of trust A or B."""
     return row.run.trust in TRUSTED
 
 
-def counted(row: Row) -> bool:
+def counted(row: Outcome) -> bool:
     """Whether a row enters the error table: trust A or B, and an anchor, if any, that is not in doubt."""
     return trusted(row) and row.anchor != "ambiguous"
 
 
-def grouped(rows: Iterable[Row], by: str) -> dict[str, dict[str, Any]]:
-    """Return the statistics of each group with a predicted row; ``by`` is a key of ``GROUPS``."""
-    groups: defaultdict[Any, list[Row]] = defaultdict(list)
+def furthest(rows: Iterable[AnyRow]) -> list[AnyRow]:
+    """Return the rows that were predicted, those first whose ratio is furthest from 1, either way."""
+    far = [(-abs(math.log(1 + row.error)), row.run.run_id, row) for row in rows if row.error is not None]
+    return [row for *_, row in sorted(far, key=lambda each: each[:2])]
+
+
+def grouped(rows: Iterable[AnyRow], key: Callable[[AnyRow], Any]) -> dict[str, dict[str, Any]]:
+    """Return the statistics of each group with a predicted row, by the key of its rows."""
+    groups: defaultdict[Any, list[AnyRow]] = defaultdict(list)
     for row in rows:
         if row.error is not None:
-            groups[GROUPS[by](row)].append(row)
+            groups[key(row)].append(row)
     return {str(name): statistics(groups[name]) for name in sorted(groups)}
+
+
+def by_group(rows: Sequence[AnyRow], groups: Mapping[str, Callable[[AnyRow], Any]]) -> dict[str, Any]:
+    """Return the statistics of each group, by what rows are grouped by."""
+    return {name: grouped(rows, key) for name, key in groups.items()}
 
 
 def by_reason(reasons: Iterable[str | None]) -> dict[str, int]:
@@ -156,9 +153,10 @@ def refusals(reasons: Iterable[str | None]) -> list[tuple[int, str]]:
     return result
 
 
-def refused_by_reason(rows: Iterable[Row]) -> dict[str, int]:
-    """Return how many rows were refused for each kind of reason, the most frequent first."""
-    return by_reason(row.reason for row in rows)
+def counts(rows: Sequence[Outcome]) -> dict[str, Any]:
+    """Return how many rows there are, how many are refused, and why."""
+    reasons = [row.reason for row in rows if row.reason]
+    return {"rows": len(rows), "refused": len(reasons), "refused_by_reason": by_reason(reasons)}
 
 
 def summary(rows: Sequence[Row]) -> dict[str, Any]:
@@ -169,18 +167,15 @@ def summary(rows: Sequence[Row]) -> dict[str, Any]:
     """
     table = [row for row in rows if counted(row)]
     doubtful = [row for row in rows if trusted(row) and row.anchor == "ambiguous"]
-    refused = [row for row in rows if row.reason]
     mode = rows[0].mode
     return {
         "mode": mode,
-        "rows": len(rows),
-        "refused": len(refused),
-        "refused_trust_a_b": sum(map(trusted, refused)),
-        "refused_by_reason": refused_by_reason(rows),
+        **counts(rows),
+        "refused_trust_a_b": sum(trusted(row) for row in rows if row.reason),
         "baseline_name": BASELINES[mode],
         **statistics(table),
-        "by": {name: grouped(table, name) for name in GROUPS},
-        "ambiguous": {**statistics(doubtful), "by": {name: grouped(doubtful, name) for name in GROUPS}},
+        "by": by_group(table, GROUPS),
+        "ambiguous": {**statistics(doubtful), "by": by_group(doubtful, GROUPS)},
         "with_ambiguous": statistics(row for row in rows if trusted(row)),
         "trust_c": statistics(row for row in rows if row.run.trust == "C"),
         "trust_d": sum(row.run.trust == "D" for row in rows),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from perfmodel.accuracy.campaign import Campaign, Command, Outcome, Reading, answered, cells_of
+from perfmodel.accuracy.campaign import Campaign, Command, Outcome, answered
 from perfmodel.accuracy.measured_table import Line
+from perfmodel.accuracy.readings import Reading, cells_of, read_facts
 from perfmodel.accuracy.scenarios import Refused
 from perfmodel.accuracy.transformer_cells import Cells
 from perfmodel.accuracy.transformer_compare import compare_transformers
@@ -20,7 +20,7 @@ from perfmodel.errors import InputError
 from perfmodel.planning.launch import command_line
 from perfmodel.prediction import predict
 from perfmodel.prediction.result import Prediction
-from perfmodel.specs.layout import RECOMPUTE, SHARDING
+from perfmodel.specs.layout import FULL, RECOMPUTE, SHARDING
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.transformers.architecture import dimensions_of
@@ -31,15 +31,6 @@ from perfmodel.transformers.software import LAUNCHES, PACES
 from perfmodel.transformers.step import step_of
 from perfmodel.workloads import understood
 from perfmodel.workloads import workload as workload_named
-
-
-class _Fact(NamedTuple):
-    what: str
-    columns: tuple[str, ...]
-    value: Callable[[Case], Any]
-    """None where the case has no such thing."""
-    rule: str = ""
-    """By which it is filled where the row is silent; ``transformer_rules`` has them in full."""
 
 
 def _network(case: Case) -> str:
@@ -60,95 +51,19 @@ def _kernels(case: Case) -> str:
     return ", ".join((*words, attention, *precision, *adapters))
 
 
-FACTS = (
-    _Fact("accelerator", ("accelerator",), lambda case: case.fabric.accelerator.id),
-    _Fact(
-        "network",
-        ("workload", "layers", "hidden_size", "n_params", "n_active_params"),
-        _network,
-    ),
-    _Fact("tokens of a sample", ("seq_len",), lambda case: case.sequence_length, "the network's usual"),
-    _Fact("kernels", ("precision", "options"), _kernels),
-    _Fact("accelerators", ("world_size",), lambda case: f"{case.layout.world_size:g}"),
-    _Fact(
-        "tensor parallelism",
-        ("tensor_parallel",),
-        lambda case: case.layout.tensor_parallel,
-        "1 of sharded and TPU runs, else the least by which states take under 60 % of the memory",
-    ),
-    _Fact("pipeline stages", ("pipeline_parallel",), lambda case: case.layout.pipeline_parallel, "likewise"),
-    _Fact(
-        "chunks of a stage",
-        ("virtual_stages",),
-        lambda case: case.layout.virtual_stages if case.layout.pipeline_parallel > 1 else None,
-        "2 where the stack's recipes interleave 4 stages or more, else 1",
-    ),
-    _Fact("context parallelism", ("context_parallel",), lambda case: case.layout.context_parallel, "none"),
-    _Fact(
-        "expert parallelism",
-        ("expert_parallel",),
-        lambda case: case.layout.expert_parallel if case.model.experts else None,
-        "none",
-    ),
-    _Fact(
-        "replicas",
-        ("data_parallel",),
-        lambda case: f"{case.layout.data_parallel:g}",
-        "what other degrees leave",
-    ),
-    _Fact(
-        "sharding",
-        ("sharding",),
-        lambda case: SHARDING[int(case.layout.sharding)],
-        "the stack's own, or as memory asks",
-    ),
-    _Fact(
-        "recomputation",
-        ("recompute",),
-        lambda case: (
-            RECOMPUTE[int(case.layout.recompute)]
-            + (f" of {case.layout.recomputed_layers:.0%} of layers" if case.layout.recompute == 2 else "")
-        ),
-        "none where the stack has none, else as memory asks",
-    ),
-    _Fact(
-        "micro-batch",
-        ("micro_batch_size",),
-        lambda case: f"{case.layout.micro_batch_size:g}",
-        "1 of pipelines and fine-tuning, the whole batch of sharded runs, else at most 4",
-    ),
-    _Fact(
-        "micro-batches",
-        ("accumulation_steps",),
-        lambda case: f"{case.layout.accumulation_steps:g}",
-        "what the batch leaves",
-    ),
-    _Fact(
-        "samples of a step",
-        ("global_batch_size",),
-        lambda case: f"{case.layout.global_batch_size:g}",
-        "from time and rate or the micro-batches, else 2 Mi tokens, of sharded runs 8,192 tokens each",
-    ),
-    _Fact("link inside the node", ("intra_link",), lambda case: case.fabric.link.id, "the accelerator's own"),
-    _Fact(
-        "accelerators of a node",
-        ("accelerators_per_node",),
-        lambda case: f"{case.fabric.per_node:g}",
-        "8",
-    ),
-    _Fact(
-        "link between nodes",
-        ("inter_link",),
-        lambda case: case.fabric.inter_link.id if case.nodes > 1 else None,
-        "of the accelerator's usual machine, else InfiniBand NDR",
-    ),
-    _Fact(
-        "adapters of a node",
-        ("nics_per_node",),
-        lambda case: f"{case.fabric.nics:g}" if case.nodes > 1 else None,
-        "one of each accelerator, or one where a node has fewer than 4",
-    ),
-)
+def _recomputation(case: Case) -> str:
+    layout = case.layout
+    share = f" of {layout.recomputed_layers:.0%} of layers" if layout.recompute == FULL else ""
+    return RECOMPUTE[int(layout.recompute)] + share
+
+
+WORDS: dict[str, Callable[[Case], str]] = {
+    "network": _network,
+    "kernels": _kernels,
+    "sharding": lambda case: SHARDING[int(case.layout.sharding)],
+    "recomputation": _recomputation,
+}
+"""Values of ``readings.csv`` that are no attribute of a case."""
 TIMES = {
     "iteration_time": "as stated",
     "tokens_per_second": "tokens of a step over the rate",
@@ -167,14 +82,12 @@ def readings_of_case(line: Line, case: Case) -> list[Reading]:
     why = f"nobody described it; nearest: {software.nearest}" if software.nearest else ""
     year = line.cells["year"]
     result = [Reading("software", framework, f"{software.stack} of {year}", why)]
-    origin = origin_of(Cells(line.cells, line.where))
-    for fact in FACTS:
-        stated, value = cells_of(line, fact.columns), fact.value(case)
-        if value is None and stated and stated != "1":
-            value = "not used"
-        if value is not None:
-            why = origin if fact.what == "network" else "" if stated else fact.rule
-            result.append(Reading(fact.what, stated, str(value), why))
+    origin = origin_of(Cells(*line))
+    result += [
+        each._replace(why=origin) if each.what == "network" else each
+        for each in read_facts("transformers", line, case, WORDS, "not used")
+        if (each.stated, each.read_as) != ("1", "not used")
+    ]
     share = packed_share(line.cells["source"], workload, case.sequence_length)
     if share < 1:
         why = "its source packs short samples of fine-tuning into sequences"
@@ -193,23 +106,6 @@ def _time_readings(line: Line, run: TransformerRun, catalogue: Catalogue) -> lis
         usual = "" if run.states_batch else "; the batch is assumed, so rates are compared"
         result.append(Reading("measured time", stated, f"{run.time:.4g} s", TIMES[column] + usual))
     return result
-
-
-def outcomes(runs: Sequence[TransformerRun], catalogue: Catalogue) -> list[Outcome]:
-    """Predict runs by the shipped fit, from specs alone."""
-    (rows,) = compare_transformers(runs)
-    return [
-        Outcome(
-            row.run.time if math.isfinite(row.run.time) else None,
-            row.predicted_time,
-            row.low_80,
-            row.high_80,
-            row.low_95,
-            row.high_95,
-            row.reason,
-        )
-        for row in rows
-    ]
 
 
 def _terms(run: TransformerRun, catalogue: Catalogue) -> dict[str, float]:
@@ -277,7 +173,7 @@ CAMPAIGN = Campaign[TransformerRun](
     unit="s",
     is_learned_from=True,
     read=transformer_run_of,
-    predict=outcomes,
+    predict=lambda runs, catalogue: compare_transformers(runs)[0],
     readings=_time_readings,
     terms=_terms,
     command=lambda line, run, catalogue: _command_of(
@@ -316,7 +212,7 @@ def _with_run(line: Line) -> Line:
 
 
 def _memory_of_line(line: Line, catalogue: Catalogue) -> MeasuredMemory:
-    row = Cells(_with_run(line).cells, line.where)
+    row = Cells(*_with_run(line))
     peak = row.number("peak_memory_bytes")
     uncounted = CONTEXT_BYTES if any(word in row.text("peak_kind") for word in OF_TENSORS) else 0.0
     try:

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from statistics import fmean, median
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from perfmodel.accuracy.campaign import ENDS, Mode, Outcome
 from perfmodel.accuracy.runs import TRUSTED
-from perfmodel.accuracy.summary import by_reason, errors, over_sources
-from perfmodel.accuracy.transformer_fit import (
-    Data,
-    data_of,
-    fit,
-    left_out,
-    spreads,
-)
+from perfmodel.accuracy.summary import by_group, counts, statistics, trusted
+from perfmodel.accuracy.transformer_fit import Data, data_of, fit, left_out, spreads
 from perfmodel.accuracy.transformer_rows import (
     PRECISIONS,
     SELECTIVE_SOURCES,
@@ -27,6 +23,7 @@ from perfmodel.accuracy.transformer_rows import (
     shipped_transformer_runs,
 )
 from perfmodel.accuracy.transformer_software import software_of_row
+from perfmodel.arrays import Array
 from perfmodel.step.profiled import NORMAL_80, NORMAL_95
 from perfmodel.transformers.job import Job, job_of
 from perfmodel.transformers.levels import learned as learned_levels
@@ -34,39 +31,15 @@ from perfmodel.transformers.parameters import Fitted, fitted
 from perfmodel.transformers.step import step_of
 from perfmodel.transformers.uncertainty import Novelty, novelty, widenings
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-
 UNKNOWN = "software that nobody described"
 ALONE = "unanchored: no other run of this network and source"
 
 
-class Row(NamedTuple):
-    """A measured run and what the model says of it; times in seconds, None where it must refuse."""
+class Row(Outcome):
+    """A measured run and what the model says of its step; times in seconds."""
 
     run: TransformerRun
     """What was measured."""
-    mode: str
-    """Whether it is predicted from specs or from another run."""
-    predicted_time: float | None
-    naive_time: float | None
-    """By one utilisation of the accelerators for all runs."""
-    low_80: float | None
-    high_80: float | None
-    low_95: float | None
-    high_95: float | None
-    anchor: str | None
-    reason: str | None
-    """Why there is no prediction."""
-
-    @property
-    def error(self) -> float | None:
-        """Predicted over measured time, less 1."""
-        return None if self.predicted_time is None else self.predicted_time / self.run.time - 1
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as people script against it."""
@@ -79,13 +52,10 @@ class Row(NamedTuple):
             "world_size": run.case and float(run.case.layout.world_size),
             "class": run.kind or None,
             "measured_iteration_time": run.time if run.time > 0 and run.states_batch else None,
-            "predicted_iteration_time": self.predicted_time,
+            "predicted_iteration_time": self.predicted,
             "measured_tokens_per_second": run.tokens / run.time if run.time > 0 else None,
-            "predicted_tokens_per_second": run.tokens / self.predicted_time if self.predicted_time else None,
-            "low_80": self.low_80,
-            "high_80": self.high_80,
-            "low_95": self.low_95,
-            "high_95": self.high_95,
+            "predicted_tokens_per_second": run.tokens / self.predicted if self.predicted else None,
+            **self.ends,
             "mode": self.mode,
             "anchor": self.anchor,
             "nearest_stack": run.nearest_stack or None,
@@ -104,7 +74,7 @@ class Judged(NamedTuple):
 
 
 def compare_transformers(
-    measured: Sequence[TransformerRun], modes: Sequence[str] = ("specs",), out_of_sample: bool = False
+    measured: Sequence[TransformerRun], modes: Sequence[Mode] = ("specs",), out_of_sample: bool = False
 ) -> list[list[Row]]:
     """Predict each run in each mode: by the shipped fit, or each source by a fit to all others.
 
@@ -119,27 +89,19 @@ def compare_transformers(
     """
     able = [run for run in measured if run.case is not None]
     if not able:
-        return [[_row(run, mode, None, 0.0, False, None) for run in measured] for mode in modes]
+        return [[_row(run, mode) for run in measured] for mode in modes]
     data = data_of(able)
     alone = _out_of_sample(able, data) if out_of_sample else _by_shipped_fit(able, data)
-    naive = _naive_times(data)
-    known = {id(run): row for row, run in enumerate(able)}
-    result = []
+    naive, result = _naive_times(data).tolist(), []
     for mode in modes:
         said = _anchored(able, data, alone, out_of_sample) if mode == "anchored" else alone
-        rows_of = []
-        for run in measured:
-            row = known.get(id(run))
-            if row is None:
-                rows_of.append(_row(run, mode, None, 0.0, False, None))
-            else:
-                log, anchored = float(said.logs[row]), said.is_anchored[row]
-                rows_of.append(_row(run, mode, log, said.spreads[row], anchored, float(naive[row])))
-        result.append(rows_of)
+        values = zip(able, said.logs.tolist(), said.spreads, said.is_anchored, naive, strict=True)
+        known = {id(run): _row(run, mode, *of) for run, *of in values}
+        result.append([known.get(id(run)) or _row(run, mode) for run in measured])
     return result
 
 
-def compare_transformers_beside_shipped(own: Sequence[TransformerRun], mode: str = "specs") -> list[Row]:
+def compare_transformers_beside_shipped(own: Sequence[TransformerRun], mode: Mode = "specs") -> list[Row]:
     """Predict a user's runs, each source by a fit to its others and to those that come along."""
     names, shipped = {run.run_id for run in own}, shipped_transformer_runs()
     others = [run for run in shipped if run.run_id not in names]
@@ -196,18 +158,19 @@ def _anchored(able: list[TransformerRun], data: Data, judged: Judged, out_of_sam
 
 def _row(
     run: TransformerRun,
-    mode: str,
-    log: float | None,
-    spread: float,
-    is_anchored: bool,
-    naive: float | None,
+    mode: Mode,
+    log: float | None = None,
+    spread: float = 0.0,
+    is_anchored: bool = False,
+    naive: float | None = None,
 ) -> Row:
+    row = Row(None if math.isnan(run.time) else run.time, reason=run.reason, mode=mode, run=run)
     if log is None or (mode == "anchored" and not is_anchored):
-        return Row(run, mode, None, None, None, None, None, None, None, run.reason or ALONE)
+        return row._replace(reason=run.reason or ALONE)
     time = math.exp(log)
     near, wide = (math.exp(z * spread) for z in (NORMAL_80, NORMAL_95))
-    anchor = "unique" if is_anchored else None
-    return Row(run, mode, time, naive, time / near, time * near, time / wide, time * wide, anchor, None)
+    ends: dict[str, Any] = dict(zip(ENDS, (time / near, time * near, time / wide, time * wide), strict=True))
+    return row._replace(predicted=time, naive=naive, anchor="unique" if is_anchored else None, **ends)
 
 
 def _naive_times(data: Data) -> Array:
@@ -253,7 +216,7 @@ class Comparison(NamedTuple):
 
 def compared(
     read: Callable[[Reading], Sequence[TransformerRun]],
-    modes: Sequence[str] = ("specs",),
+    modes: Sequence[Mode] = ("specs",),
     out_of_sample: bool = False,
 ) -> list[Comparison]:
     """Predict runs as they are usually read; where some can be read otherwise, say what becomes of all then.
@@ -288,27 +251,25 @@ STATED_NODES = "dense, stated layout, several nodes"
 
 def summarise_transformers(compared: Sequence[Row]) -> dict[str, Any]:
     """Return errors of all rows of trust A and B, by source, class and the like, and regret of layouts."""
-    able = [row for row in compared if row.predicted_time is not None]
-    trusted = [row for row in able if row.run.trust in TRUSTED]
+    able = [row for row in compared if row.predicted is not None]
+    sure = [row for row in able if trusted(row)]
     stated = [
         row
-        for row in trusted
+        for row in sure
         if row.run.case is not None
         and row.run.states_layout
         and row.run.kind != "experts"
         and row.run.case.nodes > 1
     ]
     return {
-        "rows": len(compared),
-        "refused": len(compared) - len(able),
-        "refused_by_reason": by_reason(row.reason for row in compared),
+        **counts(compared),
         "read_as_nearest": _read_as_nearest(able),
         "without_batch": sum(not row.run.states_batch for row in able),
-        "all": _errors(trusted),
-        STATED_NODES: _errors(stated),
-        "by": {name: _by(trusted, key) for name, key in KEYS.items()},
-        "regret": {name: regret(part)._asdict() for name, part in _series(trusted).items()},
-        "untrusted": _errors([row for row in able if row.run.trust not in TRUSTED]),
+        "all": statistics(sure),
+        STATED_NODES: statistics(stated),
+        "by": by_group(sure, KEYS),
+        "regret": {name: regret(part)._asdict() for name, part in _series(sure).items()},
+        "untrusted": statistics(row for row in able if not trusted(row)),
     }
 
 
@@ -318,30 +279,6 @@ def _read_as_nearest(able: list[Row]) -> dict[str, dict[str, int]]:
     for run in (row.run for row in able if row.run.nearest_stack):
         result[run.nearest_stack][run.framework] += 1
     return {stack: dict(names) for stack, names in result.items()}
-
-
-def _by(compared: list[Row], key: Callable[[Row], str]) -> dict[str, Any]:
-    groups: dict[str, list[Row]] = defaultdict(list)
-    for row in compared:
-        groups[key(row)].append(row)
-    return {name: _errors(groups[name]) for name in sorted(groups)}
-
-
-def _errors(compared: list[Row]) -> dict[str, Any]:
-    """Errors of rows, each alike and each source alike, beside those of a naive answer."""
-    signed = [(row.run.source, row.error) for row in compared if row.error is not None]
-    naive = errors([row.naive_time / row.run.time - 1 for row in compared if row.naive_time])
-    held: dict[str, list[bool]] = defaultdict(list)
-    for row in compared:
-        if row.low_80 is not None and row.high_80 is not None:
-            held[row.run.source].append(row.low_80 <= row.run.time <= row.high_80)
-    return {
-        **errors([error for _, error in signed])._asdict(),
-        **over_sources(signed),
-        "baseline": naive._asdict(),
-        "coverage_80": fmean(each for of in held.values() for each in of) if held else None,
-        "coverage_80_over_sources": fmean(map(fmean, held.values())) if held else None,
-    }
 
 
 class Regret(NamedTuple):
@@ -379,7 +316,7 @@ def regret(compared: Sequence[Row]) -> Regret:
     for group in groups.values():
         if len({row.run.case.layout for row in group if row.run.case is not None}) > 1:
             times = [row.run.time for row in group]
-            chosen = min(group, key=lambda row: row.predicted_time or math.inf)
+            chosen = min(group, key=lambda row: row.predicted or math.inf)
             lost.append(chosen.run.time / min(times) - 1)
             chance.append(fmean(times) / min(times) - 1)
     if not lost:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,20 +14,13 @@ from perfmodel.accuracy.held_out import learned_bytes, require_entries
 from perfmodel.accuracy.runs import TRUSTED
 from perfmodel.accuracy.transformer_rows import TransformerRun, shipped_transformer_runs
 from perfmodel.accuracy.transformer_software import software_of_row
+from perfmodel.arrays import Array, Flags, Names
 from perfmodel.least_squares import least_squares
 from perfmodel.step.profiled import NORMAL_80
 from perfmodel.transformers.job import Job, jobs_of, rows
 from perfmodel.transformers.parameters import PARAMETERS, RESULT, named
 from perfmodel.transformers.step import step_of
 from perfmodel.writing import write_whole
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
 
 NOISE = 0.20
 """Standard deviation of ln(measured / model) of a good row; one that is missed by more pulls no harder."""
@@ -47,8 +41,8 @@ class Data(NamedTuple):
     jobs: Job
     logs: Array
     """Logarithm of the measured time [s]."""
-    sources: NDArray[np.str_]
-    kinds: NDArray[np.str_]
+    sources: Names
+    kinds: Names
     """Classes of ``TransformerRun.kind``."""
 
     def rows(self, which: Any) -> Data:
@@ -139,7 +133,7 @@ def left_out(
     data: Data,
     scores: Array,
     learned: Flags | None = None,
-    groups: NDArray[np.str_] | None = None,
+    groups: Names | None = None,
     drawn_to: Array = PRIORS,
 ) -> Array:
     """Return the logarithm of each run's time by a fit to the other sources [s].
@@ -208,7 +202,7 @@ def spreads(data: Data, logs: Array, without: str | None = None) -> dict[str, fl
     return result
 
 
-def spread_between(data: Data, logs: Array, groups: NDArray[np.str_]) -> float:
+def spread_between(data: Data, logs: Array, groups: Names) -> float:
     """Return by how much groups are missed that no fit has seen: the root mean square of their means.
 
     Parameters
@@ -226,7 +220,7 @@ def spread_between(data: Data, logs: Array, groups: NDArray[np.str_]) -> float:
     return math.hypot(*map(mean, set(groups.tolist()))) / math.sqrt(len(set(groups.tolist())))
 
 
-def covering(misses: Array, sources: NDArray[np.str_]) -> float:
+def covering(misses: Array, sources: Names) -> float:
     """Return the standard deviation of a normal law that covers 80 % of some misses, every source alike."""
     _, source, count = np.unique(sources, return_inverse=True, return_counts=True)
     order = np.argsort(misses)

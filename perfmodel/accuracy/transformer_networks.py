@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 from functools import cache
 from pathlib import Path
 
 from perfmodel.accuracy import transformer_rules as rules
+from perfmodel.accuracy.measured_table import records
 from perfmodel.accuracy.scenarios import Refused
 from perfmodel.accuracy.transformer_cells import Cells
-from perfmodel.reading import read_table
 from perfmodel.resources import folder
 from perfmodel.specs.architecture import Architecture
 from perfmodel.specs.layout import Layout
@@ -37,8 +36,7 @@ def _table() -> Path:
 @cache
 def _architectures() -> dict[str, dict[str, str]]:
     """What publishers say of networks that rows name, by the name's letters."""
-    with read_table(_table()) as file:
-        return {_letters(row["workload"]): row for row in csv.DictReader(file, restval="")}
+    return {_letters(row["workload"]): row for row in records(_table())}
 
 
 def _letters(name: str) -> str:
@@ -58,7 +56,7 @@ def architecture_of(row: Cells) -> Architecture:
     has_experts = bool(known.get("experts")) and (not active or active < 0.99 * (parameters or math.inf))
     if not has_experts and known.get("experts"):
         known = {}
-    filled = Cells(known, str(_table()))
+    filled = Cells(_table(), 0, known)
 
     def of(column: str) -> int | None:
         """Of heads of a mixture of experts rows say little that is right; proxies have fewer layers."""

@@ -132,7 +132,7 @@ def transformer_run_of(
     ------
     InputError : a cell that does not fit its column
     """
-    row = Cells(line.cells, line.where)
+    row = Cells(*line)
     case, reason, time = None, None, math.nan
     try:
         case = case_of_row(row, catalogue, reading)
@@ -141,7 +141,7 @@ def transformer_run_of(
         case, reason = None, str(error)
     stated = all(row.text(name) for name in ("tensor_parallel", "pipeline_parallel", "micro_batch_size"))
     return TransformerRun(
-        row.text("run_id") or f"line {line.number}",
+        row.text("run_id") or f"line {line.place}",
         row.text("source") or NOT_STATED,
         row.text("workload"),
         row.text("accelerator"),

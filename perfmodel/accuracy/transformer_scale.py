@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-from perfmodel.accuracy.transformer_compare import compare_transformers
-from perfmodel.accuracy.transformer_rows import read_transformer_runs
+from perfmodel.accuracy.transformer_compare import Row, compare_transformers
+from perfmodel.accuracy.transformer_rows import TransformerRun, read_transformer_runs
 from perfmodel.resources import folder
 from perfmodel.specs.store import Catalogue
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from perfmodel.accuracy.transformer_compare import Row
-    from perfmodel.accuracy.transformer_rows import TransformerRun
-    from perfmodel.transformers.job import Case
+from perfmodel.transformers.job import Case
 
 LARGEST = (
     "mlm-misc-0001",
@@ -65,13 +60,13 @@ def claims() -> Sequence[Row]:
 
 def _used(row: Row) -> Utilisation | None:
     case = row.run.case
-    if case is None or row.predicted_time is None or row.low_80 is None or row.high_80 is None:
+    if case is None or row.predicted is None or row.low_80 is None or row.high_80 is None:
         return None
     # a share of the peak in 16 bits, whatever the products take
     peak = Catalogue.built_in().accelerator(row.run.accelerator).training_peak("bf16")[0]
     least = _flops(case) / (float(case.layout.world_size) * peak)
     return Utilisation(
-        row.run, least / row.run.time, least / row.predicted_time, least / row.high_80, least / row.low_80
+        row.run, least / row.run.time, least / row.predicted, least / row.high_80, least / row.low_80
     )
 
 

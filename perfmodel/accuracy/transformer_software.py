@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 from functools import cache
 from typing import NamedTuple
 
+from perfmodel.accuracy.measured_table import records
 from perfmodel.accuracy.scenarios import Refused
-from perfmodel.reading import read_table
 from perfmodel.resources import folder
 
 
@@ -24,8 +23,7 @@ class Software(NamedTuple):
 
 @cache
 def _table() -> tuple[Software, ...]:
-    with read_table(folder("validation") / "transformer_software.csv") as file:
-        return tuple(Software(**row) for row in csv.DictReader(file))
+    return tuple(Software(**row) for row in records(folder("validation") / "transformer_software.csv"))
 
 
 def software_named(framework: str) -> Software | None:

@@ -291,7 +291,6 @@ def _collectives(
         own = read_measurements(Path(data), catalogue)
         rows = compare_beside_shipped(own) if out_of_sample else compare_collectives(own)
     result = summarise(rows)
-    able = [(row, row.measurement.time) for row in rows if row.predicted_time is not None]
     groups = {"size": {size: _errors(of["all"]) for size, of in result["sizes"].items()}}
     for size, of in result["sizes"].items():
         for by in of.keys() - {"all"}:
@@ -300,11 +299,11 @@ def _collectives(
         kind="collectives",
         mode="specs",
         rows=tuple(rows),
-        errors=errors([row.predicted_time / time - 1 for row, time in able if row.predicted_time]),
-        naive=errors([row.naive_time / time - 1 for row, time in able if row.naive_time]),
+        errors=errors([row.error for row in rows if row.error is not None]),
+        naive=errors([row.naive_error for row in rows if row.naive_error is not None]),
         coverage_80=None,
         groups=groups,
-        reasons=tuple(row.measurement.reason for row in rows if row.measurement.reason),
+        reasons=tuple(row.reason for row in rows if row.reason),
         summary=result,
     )
 

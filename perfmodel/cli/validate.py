@@ -92,7 +92,6 @@ GROUPS_OF = {
 @click.option(
     "--write", metavar="FILE", help="CSV of leave-out tests and learning curve to put the answer in."
 )
-@click.option("--ablation", is_flag=True, help="In the report: what each ingredient takes off; some minutes.")
 @click.option("--plots", is_flag=True, help="Beside the report: figures (needs matplotlib).")
 @export_options
 def command(
@@ -109,7 +108,6 @@ def command(
     tests: tuple[str, ...],
     learning_curve: bool,
     write: str | None,
-    ablation: bool,
     plots: bool,
     **options: Any,
 ) -> None:
@@ -135,7 +133,7 @@ def command(
     form = take_form(options)
     if tests or learning_curve:
         others = {"data": data, "kind": kind != "training", "mode": mode != "specs", "by": by, "specs": specs}
-        others |= {"out-of-sample": out_of_sample, "report": report, "ablation": ablation, "plots": plots}
+        others |= {"out-of-sample": out_of_sample, "report": report, "plots": plots}
         if wrong := [name for name, is_given in others.items() if is_given]:
             raise InputError(f"--{wrong[0]}: leave-out tests take the shipped rows of every kind; drop it")
         leave_out(tests, learning_curve, write, jobs or 1, form)
@@ -163,8 +161,8 @@ def command(
             from perfmodel.errors import needed
 
             needed(*MATPLOTLIB)
-    elif ablation or plots:
-        raise InputError("--ablation and --plots belong to the report: give --report FILE too")
+    elif plots:
+        raise InputError("--plots belongs to the report: give --report FILE too")
     if kind != "training" and report is not None:
         raise InputError(f"--report holds every kind: leave --kind {kind} out")
     if mode == "anchored-machine" and report is not None:
@@ -183,7 +181,7 @@ def command(
     catalogue = catalogue_from(specs) if specs else None
     answer: Validation[Any]
     if report is not None:
-        judged = _write_report(Path(report), data, catalogue, ablation, plots, jobs or 1)
+        judged = _write_report(Path(report), data, catalogue, plots, jobs or 1)
         if form is None:
             return
         answer = of_training(judged[mode])
@@ -229,7 +227,7 @@ def _explain(row: str, kind: str | None, data: str | None, specs: tuple[str, ...
 
 
 def _write_report(
-    path: Path, data: str | None, catalogue: Catalogue | None, ablation: bool, plots: bool, jobs: int
+    path: Path, data: str | None, catalogue: Catalogue | None, plots: bool, jobs: int
 ) -> dict[str, list[Row]]:
     """Write the report and what goes beside it; return the rows of each mode."""
     from perfmodel.accuracy import compare, shipped_runs
@@ -248,10 +246,6 @@ def _write_report(
         from perfmodel.quote.published import section as claims
 
         more = claims(published_claims(catalogue))
-    if ablation:
-        from perfmodel.fitting.ablation import section
-
-        more += "\n" + section(runs, learned)
     write_rows(path.parent / NAME, (*specs_rows, *anchored))  # which the report's ratios are judged by
     write_report(path, specs_rows, anchored, more)
     if plots:

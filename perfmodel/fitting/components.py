@@ -7,18 +7,14 @@ a new source speaks for another of the same.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from perfmodel.arrays import Array
 from perfmodel.calibration import FITTED
 from perfmodel.fitting.row_weights import FULL_WEIGHT_ROWS
 from perfmodel.reading import LARGEST_OPTIONS, read_json
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 MOST_ROWS = 160
 """Of one source, evenly spaced: the work grows with their cube."""

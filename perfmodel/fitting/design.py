@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from perfmodel.arrays import Array, Places
 from perfmodel.efficiency import KINDS, EffectInputs, Effects, Efficiency
 from perfmodel.equations.host_pace import (
     device_time,
@@ -40,11 +41,6 @@ from perfmodel.step.layer_rates import (
     service,
 )
 from perfmodel.step.layers import LayerTable, layer_table
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 _PRODUCT = KINDS.index("product")
 _COMPONENTS = Effects._fields
@@ -148,11 +144,7 @@ class Bound:
         of = {on: learned.effects(on) for on in set(self.design.conditions)}
         return np.array([of[on] for on in self.design.conditions]).T
 
-    def log_time(self, numbers: Array) -> Array:
-        """Logarithm of every row's iteration time, shape (rows,)."""
-        return self.evaluate(numbers, derivatives=False)[0]
-
-    def evaluate(self, numbers: Array, derivatives: bool = True) -> tuple[Array, Array]:
+    def evaluate(self, numbers: Array) -> tuple[Array, Array]:
         """Return the logarithmic times, shape (rows,), and their derivatives, shape (rows, parameters)."""
         d, p, row = self.design, self.parameters, self.design.row
         table, matrix, learned = d.table, d.service.on_matrix_units, p.efficiency(numbers)
@@ -181,9 +173,6 @@ class Bound:
                 once_an_iteration(overhead, update, stretch, effect),
             )
         )
-        if not derivatives:
-            return log_time, np.empty((0, 0))
-
         whole, kernels = paced + overhead, d.steps * table.all_kernels + update_kernels
         ratios = np.exp(numbers[self.half]) / self.sizes
         transposed = learned.channels_first * d.service.transposed
@@ -195,7 +184,7 @@ class Bound:
         )
         width = len(p.names)
 
-        def scatter(index: NDArray[np.intp], values: Array) -> Array:
+        def scatter(index: Places, values: Array) -> Array:
             sums = np.bincount(row * width + index, values * each[row], d.rows * width)
             return sums.reshape(d.rows, width).astype(np.float64)
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from perfmodel.accuracy.provenance import Shares, information_shares
+from perfmodel.arrays import Flags
 from perfmodel.efficiency import Efficiency
 from perfmodel.fitting.design import Design
 from perfmodel.fitting.row_weights import HUBER, NOISE, row_weights
 from perfmodel.fitting.runs import Measured
 from perfmodel.least_squares import least_squares
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 REFIT: dict[str, Any] = {"converged": 1e-5}
 """A fit that leaves something out starts from the fit to all, and need not be as close."""
@@ -24,33 +22,13 @@ REFIT: dict[str, Any] = {"converged": 1e-5}
 class EfficiencyFit:
     """The fit to every run on one accelerator, and those that leave one source out."""
 
-    def __init__(
-        self,
-        measured: Sequence[Measured],
-        held: Sequence[tuple[str, float | None]] = (),
-        loosened: float = 1.0,
-        one_class: bool = False,
-    ) -> None:
-        """Take the measured runs; those on several accelerators are passed over.
-
-        Parameters
-        ----------
-        measured : runs
-        held : for an ablation: beginnings of names, and the value to hold those at (None: the prior's)
-        loosened : for an ablation: factor on the standard deviation of every prior
-        one_class : for an ablation: one efficiency for all products of a unit
-        """
+    def __init__(self, measured: Sequence[Measured]) -> None:
+        """Take the measured runs; those on several accelerators are passed over."""
         self._alone = np.array([row.run.world_size == 1 for row in measured])
         rows = [row for row in measured if row.run.world_size == 1]
         self._sources = np.array([row.run.source for row in rows])
         design = Design([row.setting for row in rows])
-        self._architectures = np.array([on.architecture for on in design.conditions])
         self.parameters = design.parameters()
-        self.parameters.deviation *= loosened
-        for prefix, value in held:
-            self.parameters.fix(prefix, value)
-        if one_class:
-            self.parameters.join_classes()
         self._bound = design.bind(self.parameters)
         self._times = np.log([row.time for row in rows])
         self._weights = row_weights(self._sources.tolist(), [row.run.trust for row in rows])
@@ -70,32 +48,15 @@ class EfficiencyFit:
             **options,
         )
 
-    @property
-    def architectures(self) -> list[str]:
-        """Those that the rows were measured on."""
-        return sorted(set(self._architectures.tolist()))
-
-    def numbers(
-        self,
-        without: str | None = None,
-        architecture: str | None = None,
-        seen: NDArray[np.bool_] | None = None,
-    ) -> dict[str, float]:
+    def numbers(self, seen: Flags | None = None) -> dict[str, float]:
         """Return the learned numbers by name, to six digits.
 
         Parameters
         ----------
-        without : a source to leave out; what no other source speaks of is left out of the answer
-        architecture : the same of an architecture
-        seen : of all measured runs those that may be learned from, shape (measured,); all by default
+        seen : of all measured runs those that may be learned from, shape (measured,), by default all; an
+            architecture or a network that none of them speaks of is left out of the answer
         """
-        kept = np.ones(len(self._sources), bool)
-        if without is not None:
-            kept &= self._sources != without
-        if architecture is not None:
-            kept &= self._architectures != architecture
-        if seen is not None:
-            kept &= seen[self._alone]
+        kept = np.ones(len(self._times), bool) if seen is None else seen[self._alone]
         if kept.all():
             return self._named(self._all, kept)
         weights = np.where(kept, self._weights, 0.0)
@@ -126,21 +87,6 @@ class EfficiencyFit:
             or (effect.condition == "workload" and effect.level not in workloads)
         }
 
-    def out_of_sample_errors(self) -> np.ndarray:
-        """Return ln(predicted / measured) of every row by the fit to all other sources, shape (rows,)."""
-        errors = np.empty(len(self._times))
-        for source in sorted(set(self._sources.tolist())):
-            inside = self._sources == source
-            weights = np.where(inside, 0.0, self._weights)
-            numbers = self._fit(weights, start=self._all, **REFIT | {"converged": 1e-4})
-            errors[inside] = (self._bound.log_time(numbers) - self._times)[inside]
-        return errors
-
-    def efficiency(
-        self,
-        without: str | None = None,
-        architecture: str | None = None,
-        seen: NDArray[np.bool_] | None = None,
-    ) -> Efficiency:
+    def efficiency(self, seen: Flags | None = None) -> Efficiency:
         """Return what was learned, ready for ``predict``."""
-        return Efficiency(self.numbers(without, architecture, seen))
+        return Efficiency(self.numbers(seen))

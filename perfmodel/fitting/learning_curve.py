@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from perfmodel.accuracy.leave_out_file import LEARNING_CURVE
 from perfmodel.accuracy.leave_out_transformers import KIND as TRANSFORMERS
 from perfmodel.accuracy.leave_out_transformers import TransformerFolds, shipped_transformers
 from perfmodel.accuracy.levels import posterior, sources
+from perfmodel.arrays import Names, Places
 from perfmodel.calibration import beside
 from perfmodel.fitting.leave_out import KIND as DATA_PARALLEL
 from perfmodel.fitting.leave_out import LeaveOut, judged_by
@@ -20,12 +21,6 @@ from perfmodel.fitting.out_of_sample import OutOfSample, shipped
 from perfmodel.fitting.own_runs import OwnRun, update
 from perfmodel.step.profiled import NORMAL_80, NORMAL_95
 from perfmodel.transformers.levels import learned
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-    Places = NDArray[np.intp]
 
 GIVEN = (0, 1, 3, 6)
 """Runs of the source that are given."""
@@ -46,7 +41,7 @@ class Draw(NamedTuple):
     """The others, which are the same however many are given."""
 
 
-def draws(sources: NDArray[np.str_]) -> Iterator[Draw]:
+def draws(sources: Names) -> Iterator[Draw]:
     """Yield the draws of every source that has more runs than are given."""
     random = np.random.default_rng(SEED)
     for source in np.unique(sources).tolist():

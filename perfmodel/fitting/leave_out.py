@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,26 +11,25 @@ from perfmodel.accuracy import leave_out_collectives as collectives
 from perfmodel.accuracy import leave_out_transformers as transformers
 from perfmodel.accuracy.leave_out import (
     Evidence,
+    Facts,
     Fold,
     Judged,
     JudgedRow,
     Summary,
     beside_before,
     check_test,
+    evidence,
     leave_out,
     network_family,
-    publishers,
 )
 from perfmodel.accuracy.scenarios import scenario_of_run
+from perfmodel.calibration import Calibration
 from perfmodel.fitting.out_of_sample import OutOfSample, shipped
+from perfmodel.fitting.runs import Measured
 from perfmodel.prediction import predict
 from perfmodel.prediction.limits import crossed_link
 from perfmodel.specs.store import Catalogue
 from perfmodel.tables import Record
-
-if TYPE_CHECKING:
-    from perfmodel.calibration import Calibration
-    from perfmodel.fitting.runs import Measured
 
 KIND = "data parallel"
 
@@ -53,27 +52,25 @@ def judged_by(rows: Sequence[Measured], constants: Calibration) -> Judged:
 def evidence_of(learned: OutOfSample) -> Evidence:
     """Return what is learned from as evidence."""
     rows = learned.measured
-    groups = {
-        "source": [row.run.source for row in rows],
-        "publisher": [publishers().get(row.run.source, row.run.source) for row in rows],
-        "network": [network_family(row.setting.workload.id) for row in rows],
-        "accelerator": [row.setting.accelerator.architecture for row in rows],
-        "software": [row.setting.framework.name.partition("-")[0] for row in rows],
-        "fabric": [crossed_link(row.setting).kind if row.run.world_size > 1 else "" for row in rows],
-    }
+    facts = [
+        Facts(
+            row.run.run_id,
+            row.run.source,
+            network_family(row.setting.workload.id),
+            row.setting.accelerator.architecture,
+            row.setting.framework.name.partition("-")[0],
+            crossed_link(row.setting).kind if row.run.world_size > 1 else "",
+            row.run.year or 0,
+            float(row.run.world_size),
+        )
+        for row in rows
+    ]
 
     def judge(fold: Fold) -> Judged:
         judged = [row for row, is_judged in zip(rows, fold.judged.tolist(), strict=True) if is_judged]
         return judged_by(judged, learned.from_some(fold.seen))
 
-    return Evidence(
-        KIND,
-        [row.run.run_id for row in rows],
-        {name: np.array(of) for name, of in groups.items()},
-        np.array([row.run.year or 0 for row in rows]),
-        np.array([float(row.run.world_size) for row in rows]),
-        judge,
-    )
+    return evidence(KIND, facts, judge)
 
 
 def every_kind(jobs: int = 1) -> list[Evidence]:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache, cached_property, partial
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from perfmodel.accuracy.anchors import Anchors
 from perfmodel.accuracy.runs import TRUSTED, Run, shipped_runs
 from perfmodel.accuracy.scenarios import scenario_of_run
+from perfmodel.arrays import Flags, Names
 from perfmodel.calibration import Calibration, before_fit, with_scaling
-from perfmodel.efficiency import Efficiency
 from perfmodel.errors import InputError
 from perfmodel.fitting.components import Scaled, learn_components, learn_freedom
 from perfmodel.fitting.efficiency_fit import EfficiencyFit
-from perfmodel.fitting.runs import Measured, measured, reach, seen
+from perfmodel.fitting.runs import Measured, measured, reach
+from perfmodel.fitting.runs import seen as seen_of
 from perfmodel.fitting.scaling_fit import Anchored, ScalingFit
 from perfmodel.fitting.spread import Miss, learn_spread
 from perfmodel.own_effects import component_keys
@@ -27,9 +28,6 @@ from perfmodel.processes import each
 from perfmodel.resolve import resolve
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.layer_rates import conditions
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 LeftOut: TypeAlias = tuple[Literal["source", "architecture"], str]
 """What a fold leaves out."""
@@ -64,7 +62,8 @@ class OutOfSample:
         self.jobs = jobs
         self._runs = [run for run in runs if run.trust in TRUSTED]
         self.measured = measured(self._runs, self._catalogue)
-        if not any(row.run.world_size == 1 for row in self.measured):
+        self._alone = np.array([row.run.world_size == 1 for row in self.measured])
+        if not self._alone.any():
             raise InputError(
                 "nothing to learn from: no run of trust A or B on one accelerator that states a known "
                 "accelerator and network, a batch, a precision and a time; perfmodel validate --data names "
@@ -73,6 +72,11 @@ class OutOfSample:
         self.efficiency = EfficiencyFit(self.measured)
         self._anchors = Anchors(self._runs)
         self.sources = sorted({row.run.source for row in self.measured})
+        self._groups: dict[str, Names] = {
+            "source": np.array([row.run.source for row in self.measured]),
+            "architecture": np.array([conditions(row.setting).architecture for row in self.measured]),
+        }
+        self.architectures = sorted(set(self._groups["architecture"][self._alone].tolist()))
         self._known: dict[str | None, Calibration] = {}
         self._folds: dict[str | None, Calibration] = {}
 
@@ -100,26 +104,22 @@ class OutOfSample:
         """The calibration that judges ``run``."""
         return self.calibration(run.source if run.source in self.sources else None)
 
-    def from_some(self, seen: NDArray[np.bool_]) -> Calibration:
+    def from_some(self, seen: Flags) -> Calibration:
         """Return what is learned from some of the measured runs, the width of intervals from specs included.
 
         Parameters
         ----------
         seen : which of ``measured``, shape (measured,)
         """
-        rows = [row for row, kept in zip(self.measured, seen.tolist(), strict=True) if kept]
-        left_out = frozenset(self.sources).difference(row.run.source for row in rows)
-        constants = _as_measured(self.efficiency.efficiency(seen=seen), rows, left_out)
-        constants = with_scaling(constants, self.scaling.numbers(None, constants, seen))
         misses = [miss for place, miss in enumerate(self._misses["specs"]) if seen[place]]
         farther = [miss for place, miss in self._farther if seen[place]]
-        return constants._replace(spread={"specs": learn_spread(misses, farther)})
+        left_out = frozenset(self.sources).difference(self._groups["source"][seen].tolist())
+        return self._scaled(seen, left_out)._replace(spread={"specs": learn_spread(misses, farther)})
 
     def counts(self) -> dict[str, int]:
         """How many runs each part was fitted to."""
-        alone = sum(row.run.world_size == 1 for row in self.measured)
         return {
-            "one accelerator": alone,
+            "one accelerator": int(self._alone.sum()),
             "anchored": len(self._misses.get("anchored", [])),
             "all": len(self.measured),
         }
@@ -146,19 +146,26 @@ class OutOfSample:
             rows.append(Scaled(miss.source, error, width, communication, {**keys, "link": link}))
         return {**learn_components(rows), "freedom": learn_freedom(rows)}
 
-    def _efficient(self, without: str | None, architecture: str | None = None) -> Calibration:
-        rows = [
-            row
-            for row in self.measured
-            if row.run.source != without and conditions(row.setting).architecture != architecture
-        ]
-        return _as_measured(self.efficiency.efficiency(without, architecture), rows)
+    def _efficient(self, seen: Flags | None, left_out: frozenset[str] = frozenset()) -> Calibration:
+        """Return what is learned of one accelerator from some of the measured runs, or from all.
+
+        What was known before rests on no source of ``left_out`` alone.
+        """
+        kept = [True] * len(self.measured) if seen is None else seen.tolist()
+        rows = [row for row, is_kept in zip(self.measured, kept, strict=True) if is_kept]
+        known = before_fit(left_out)._replace(seen=seen_of(rows), reach=reach(rows))
+        return known._replace(efficiency=self.efficiency.efficiency(seen))
+
+    def _scaled(self, seen: Flags | None, left_out: frozenset[str] = frozenset()) -> Calibration:
+        """Return what is learned from some of the measured runs, intervals aside."""
+        constants = self._efficient(seen, left_out)
+        return with_scaling(constants, self.scaling.numbers(constants, seen))
 
     def _numbers(self, without: str | None) -> Calibration:
         """Return what is learned from all sources but one, intervals aside; fitted once."""
         if without not in self._folds:
-            constants = self._efficient(without)
-            self._folds[without] = with_scaling(constants, self.scaling.numbers(without, constants))
+            seen = None if without is None else self._groups["source"] != without
+            self._folds[without] = self._scaled(seen)
         return self._folds[without]
 
     def _anchored(self) -> Iterator[Anchored]:
@@ -188,7 +195,7 @@ class OutOfSample:
         """How far one accelerator's runs are missed when their whole architecture is left out, by place."""
         return [
             (place, miss)
-            for architecture in self.efficiency.architectures
+            for architecture in self.architectures
             for place, (miss, _) in self._judged["architecture", architecture].misses.items()
         ]
 
@@ -197,7 +204,7 @@ class OutOfSample:
         """What each source and each architecture is judged by, and how far that misses it."""
         _ = self.scaling  # around which the folds are fitted, in whichever process
         left_out: list[LeftOut] = [("source", source) for source in self.sources]
-        left_out += [("architecture", name) for name in self.efficiency.architectures]
+        left_out += [("architecture", name) for name in self.architectures]
         result = dict(each(judge, self, left_out, self.jobs))
         self._folds |= {name: result["source", name].constants for name in self.sources}
         return result
@@ -205,18 +212,13 @@ class OutOfSample:
     def judge(self, left_out: LeftOut) -> Judged:
         """Return what judges a source, or an architecture's runs on one accelerator, and their misses."""
         what, name = left_out
+        mine = self._groups[what] == name
         if what == "source":
             constants = self._numbers(name)
-            rows = [place for place, row in enumerate(self.measured) if row.run.source == name]
         else:
-            constants = self._efficient(None, name)
-            rows = [
-                place
-                for place, row in enumerate(self.measured)
-                if row.run.world_size == 1 and conditions(row.setting).architecture == name
-            ]
+            constants, mine = self._efficient(~mine), mine & self._alone
         misses: dict[int, tuple[Miss, Miss | None]] = {}
-        for place in rows:
+        for place in np.flatnonzero(mine).tolist():
             row = self.measured[place]
             anchor = self._anchor_time(row) if what == "source" else None
             anchored = None if anchor is None else self._miss(row, constants, anchor)
@@ -227,13 +229,6 @@ class OutOfSample:
         scenario = scenario_of_run(row.run, self._catalogue, anchor)
         time, strengths = time_and_strengths(scenario, self._catalogue, constants)
         return Miss(row.run.source, float(np.log(time / row.time)), strengths)
-
-
-def _as_measured(
-    efficiency: Efficiency, rows: Sequence[Measured], left_out: frozenset[str] = frozenset()
-) -> Calibration:
-    """Return what is known before a fit to several accelerators, and what some runs were made with."""
-    return before_fit(left_out)._replace(efficiency=efficiency, seen=seen(rows), reach=reach(rows))
 
 
 def judge(learned: OutOfSample, left_out: LeftOut) -> Judged:

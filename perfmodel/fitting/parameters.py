@@ -10,16 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from perfmodel.arrays import Array
 from perfmodel.efficiency import CLASSES, GROUPS, KINDS, SIZES, UNITS, Efficiency
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 SHARE_OF_PEAK: dict[str, tuple[float, ...]] = {
     "vector": (1.35, 0.75, 0.75, 0.90, 0.60, 0.85, 0.60, 0.45, 0.35),
@@ -107,24 +103,5 @@ class Parameters:
         self.effects.append(Effect(self._add(name, mean, spread), component, condition, level))
 
     def efficiency(self, numbers: Array) -> Efficiency:
-        """Return the learned numbers as a prediction takes them, those of joined classes for each of them."""
-        known = dict(zip(self.names, numbers.tolist(), strict=True))
-        for unit, row in zip(UNITS, self.slowdown.tolist(), strict=True):
-            for product, index in zip(CLASSES, row, strict=False):
-                if index >= 0:
-                    known[f"slowdown/{unit}/{product}"] = float(numbers[index])
-        return Efficiency(known)
-
-    def join_classes(self) -> None:
-        """Let every class of product share the efficiency of 1x1 convolutions on its unit; for ablations."""
-        shared = CLASSES.index("conv1x1")
-        for row in self.slowdown:
-            row[row >= 0] = row[shared]
-
-    def fix(self, prefix: str, value: float | None = None) -> None:
-        """Hold every number whose name begins so at ``value``, or at its prior mean; for ablations."""
-        for index, name in enumerate(self.names):
-            if name.startswith(prefix):
-                self.deviation[index] = 1e-4
-                if value is not None:
-                    self.mean[index] = value
+        """Return the learned numbers as a prediction takes them."""
+        return Efficiency(dict(zip(self.names, numbers.tolist(), strict=True)))

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-
+from perfmodel.arrays import Array
 
 NOISE = 0.15
 """Standard deviation of a row's logarithmic time that is measurement noise."""

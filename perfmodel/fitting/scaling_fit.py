@@ -5,20 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from perfmodel.accuracy.provenance import Shares, information_shares
+from perfmodel.arrays import Array, Flags
 from perfmodel.calibration import Calibration, before_fit, with_scaling
 from perfmodel.fitting.row_weights import HUBER, NOISE, row_weights
 from perfmodel.least_squares import least_squares
 from perfmodel.processes import Workers
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 STEP = 0.02
 """Of a logarithm, for differences."""
@@ -69,25 +65,17 @@ class ScalingFit:
             near = self._fit(self._mean, constants, self._weights, ITERATIONS, derivatives, converged=1e-3)
         self._all = self._refitted(near, constants, self._weights)
 
-    def numbers(
-        self,
-        without: str | None = None,
-        constants: Calibration | None = None,
-        seen: NDArray[np.bool_] | None = None,
-    ) -> dict[str, float]:
+    def numbers(self, constants: Calibration | None = None, seen: Flags | None = None) -> dict[str, float]:
         """Return the learned numbers by name, to six digits.
 
         Parameters
         ----------
-        without : a source to leave out
-        constants : the efficiencies learned without it
+        constants : the efficiencies learned from the same runs
         seen : of all measured runs those that may be learned from, shape (measured,); all by default
         """
-        learned, kept = self._all, self._sources != without
-        if seen is not None:
-            kept = kept & seen[self._places]
-        if not kept.all():
-            weights = np.where(kept, self._weights, 0.0)
+        learned = self._all
+        if seen is not None and not seen[self._places].all():
+            weights = np.where(seen[self._places], self._weights, 0.0)
             learned = self._refitted(learned, constants or self._constants, weights)
         return {
             name: float(f"{math.exp(value):.6g}") for name, value in zip(DEVIATIONS, learned, strict=True)

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from perfmodel.arrays import Array
 from perfmodel.calibration import Spread
 from perfmodel.least_squares import newton
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 SOURCE_POWER = -0.25
 """A row weighs its source's number of rows to this power: between all rows alike (0) and all sources (-1)."""
