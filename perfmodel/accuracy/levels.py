@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from perfmodel.accuracy.by_source import quantile
 from perfmodel.accuracy.held_out import learned_part
 from perfmodel.accuracy.leave_out_transformers import TransformerFolds, shipped_transformers
-from perfmodel.accuracy.ledger import NAME, ledger, left_out, quantile, scales
+from perfmodel.accuracy.ledger import COVERED, NAME, ledger, left_out, scales
 from perfmodel.accuracy.runs import TRUSTED
 from perfmodel.accuracy.transformer_compare import novelty_of
 from perfmodel.accuracy.transformer_rows import TransformerRun, read_transformer_runs
@@ -115,7 +116,7 @@ def sources(fits: TransformerFolds | None = None, logs: Array | None = None) -> 
     """
     fits = fits or shipped_transformers()
     misses = fits.data.logs - (fits.by_source if logs is None else logs)
-    spreads = np.array([novelty_of(run).spread for run in fits.runs])
+    spreads = np.array([novelty_of(run).plain.spread for run in fits.runs])
     result = []
     for name in np.unique(fits.data.sources).tolist():
         of = np.flatnonzero(fits.data.sources == name).tolist()
@@ -199,7 +200,7 @@ def covering(every: Sequence[Source], levels: Levels) -> Levels:
                 if len(order) > count:
                     error, spread = posterior(each, order[:count], order[count:], levels)
                     ratios.setdefault(f"{each.name}, {count}", []).extend(abs(error) / (NORMAL_80 * spread))
-    factor = quantile(ratios)
+    factor = quantile(ratios, COVERED)
     return levels._replace(**{name: factor * getattr(levels, name) for name in ("network", "row", "rest")})
 
 

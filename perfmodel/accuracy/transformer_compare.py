@@ -152,8 +152,9 @@ def _anchored(able: list[TransformerRun], data: Data, judged: Judged, out_of_sam
 
     names = np.unique(data.sources).tolist()
     levels = {name: learned_levels(name if out_of_sample else None) for name in names}
-    said = anchored(able, data.logs - judged.logs, np.array(judged.spreads), levels)
-    return Judged(judged.logs + said.shifts, said.spreads.tolist(), said.is_anchored.tolist())
+    stretch = np.array([novelty_of(run).stretch for run in able])
+    said = anchored(able, data.logs - judged.logs, np.array(judged.spreads) / stretch, levels)
+    return Judged(judged.logs + said.shifts, (stretch * said.spreads).tolist(), said.is_anchored.tolist())
 
 
 def _row(

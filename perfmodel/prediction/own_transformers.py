@@ -25,21 +25,27 @@ def narrowed(setting: Setting, new: Novelty, start: Update) -> tuple[float, list
     job = traits_of(setting)
 
     def left(each: Novelty) -> float:
-        return float(updated(job, each.spread, start.runs).spread)
+        return float(updated(job, each.plain.spread, start.runs, each.stretch).spread)
 
     spread = left(new)
-    unscaled = float(updated(job, new.spread / new.scale.factor, start.runs).spread)
+    unscaled = float(updated(job, new.plain.spread / new.scale.factor, start.runs, new.stretch).spread)
     return spread, why_wider(new, left), spread / unscaled
 
 
 def remarks(
-    setting: Setting, new: Novelty, start: Update, constants: Calibration, time: float, least_time: float
+    setting: Setting,
+    spreads: tuple[float, float],
+    start: Update,
+    constants: Calibration,
+    time: float,
+    least_time: float,
 ) -> list[str]:
     """Return what a prediction owes to measured runs, and whether that can be.
 
     Parameters
     ----------
-    setting, new, start : the job, what is new about it, and what runs say of it
+    setting, start : the job, and what runs say of it
+    spreads : standard deviation of its error without the runs, and with them
     constants : beside which the runs were predicted
     time, least_time : predicted with the runs, and the least that physics allows [s]
     """
@@ -59,9 +65,7 @@ def remarks(
             doubts.append("check the anchor's unit, batch and layout: few measured runs are as far off")
     if constants.own is not None and constants.own.transformers:
         said.append(f"{constants.own.runs} runs of your own ({constants.own.file})")
-    said.append(
-        f"{_alike(setting, start.runs)}: all times x {math.exp(start.shift):.2f}, {_width(new, start)}"
-    )
+    said.append(f"{_alike(setting, start.runs)}: all times x {math.exp(start.shift):.2f}, {_width(*spreads)}")
     if time < least_time:
         doubts.append(
             f"{show(time, 's')} is less than the {show(least_time, 's')} that peaks and links allow: "
@@ -78,6 +82,6 @@ def _alike(setting: Setting, runs: Sequence[Run]) -> str:
     return f"{same} of {len(runs)} of its network" if same < len(runs) else "of its network"
 
 
-def _width(new: Novelty, start: Update) -> str:
-    before, after = (math.expm1(NORMAL_80 * spread) for spread in (new.spread, start.spread))
-    return f"80 % interval +{before:.0%} before, +{after:.0%} now"
+def _width(before: float, after: float) -> str:
+    wide = [math.expm1(NORMAL_80 * spread) for spread in (before, after)]
+    return f"80 % interval +{wide[0]:.0%} before, +{wide[1]:.0%} now"

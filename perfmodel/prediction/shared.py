@@ -87,7 +87,7 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
     if start is not None:
         from perfmodel.prediction.own_transformers import remarks
 
-        warnings += remarks(setting, new, start, constants, time, least_time)
+        warnings += remarks(setting, (float(new.spread), spread), start, constants, time, least_time)
     warnings += _caveats(setting, layout, bool(case.stack.flash) and not case.stack.checkpoints_operations)
     if come_to["scaling_efficiency"] > 1:
         warnings.append(

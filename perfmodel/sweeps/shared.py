@@ -325,7 +325,9 @@ def answers(
     report |= figures(block, time, baseline, traffic, layout.data_parallel)
     others = widenings(model, length, PRECISIONS[setting.precision], report["mfu"])
     new = novelty(model, setting.accelerator.id, setting.software, others=others)
-    spread = new.spread if start is None else updated(traits_of(block), new.spread, start.runs).spread
+    spread = new.spread
+    if start is not None:
+        spread = updated(traits_of(block), new.plain.spread, start.runs, new.stretch).spread
     report |= cut_ends(ends(time, spread), time, least_computation_time(block))
     fast = [bulk_bandwidth(link, constants) for link in (setting.inter_link, setting.intra_link)]
     over = np.where(block.domains > 1, *fast)

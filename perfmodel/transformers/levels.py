@@ -153,7 +153,9 @@ def covariance(one: Traits, other: Traits, source_variance: Any, levels: Levels)
     return shared + is_same(one, other) * levels.rest**2
 
 
-def updated(job: Traits, spread: Any, runs: Sequence[Run], levels: Levels | None = None) -> Update:
+def updated(
+    job: Traits, spread: Any, runs: Sequence[Run], stretch: Any = 1.0, levels: Levels | None = None
+) -> Update:
     """Return what runs of one source say of a job of it.
 
     Runs that lie further from predictions, or from each other, than the levels say widen all of them.
@@ -163,6 +165,7 @@ def updated(job: Traits, spread: Any, runs: Sequence[Run], levels: Levels | None
     job : what is predicted
     spread : standard deviation of its error without the runs
     runs : at least one, none of them of the same job as another
+    stretch : factor on what is left of the error, but of the noise of repeats
     levels : by default those that come with the package
     """
     levels = levels or learned()
@@ -179,7 +182,7 @@ def updated(job: Traits, spread: Any, runs: Sequence[Run], levels: Levels | None
     wider = np.maximum(1.0, (FREEDOM + squares) / (FREEDOM + len(runs)))
     shares = _solved(among, own)
     prior = np.square(of_job) + levels.within
-    left = np.maximum(prior - (shares * own).sum(-1), 0.0) * wider
+    left = np.maximum(prior - (shares * own).sum(-1), 0.0) * wider * np.square(stretch)
     again = sum(is_same(job, run.traits) * np.square(run.noise) * (1 + 1 / run.repeats) for run in runs)
     return Update((shares * misses).sum(-1), np.sqrt(left + again), runs)
 

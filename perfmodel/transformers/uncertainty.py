@@ -83,6 +83,16 @@ class Novelty(NamedTuple):
         """Standard deviation of ln(measured / predicted) from specs."""
         return self.spread_by(fitted().spreads, self.kind)
 
+    @property
+    def plain(self) -> Novelty:
+        """The same but for what else widens: of that other jobs of its source tell nothing."""
+        return self._replace(others=())
+
+    @property
+    def stretch(self) -> Any:
+        """Factor by which what else there is widens an interval."""
+        return math.prod(each.factor for each in self.others)
+
     def spread_by(self, spreads: Mapping[str, float], kind: str, fit: Fitted | None = None) -> Any:
         """Return the same by the spread of a class of development rows, and by another fit than the shipped.
 
@@ -92,8 +102,7 @@ class Novelty(NamedTuple):
         fit = fit or fitted()
         on_new = (self.accelerator is not None) * fit.accelerator_spread
         by_new = (self.software is not None) * fit.software_spread
-        alone = (spreads[kind] + on_new + by_new) * self.scale.factor
-        return math.prod((each.factor for each in self.others), start=alone)
+        return (spreads[kind] + on_new + by_new) * self.scale.factor * self.stretch
 
     def reasons(
         self, spread_of: Callable[[Novelty], Any] = attrgetter("spread")
