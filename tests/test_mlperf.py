@@ -83,7 +83,7 @@ def test_coverage_of_rows_in_no_fit_is_told_as_it_is(specs):
         measured = float(row["global_batch_size"]) / float(row["samples_per_second"])
         inside += each.interval.low_80 <= measured <= each.interval.high_80
     first = covered()[0]
-    assert (first.n, first.shares[0]) == (n, pytest.approx(inside / n))
+    assert (first.n, first.share) == (n, pytest.approx(inside / n))
     text = (folder("validation") / "report.md").read_text("utf-8")
     for line in covered():
         assert f"| {line.name} | {line.n} | {line.mean:.1%} | {line.median:.1%} |" in text

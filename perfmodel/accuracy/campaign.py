@@ -46,8 +46,6 @@ class Outcome(NamedTuple):
     """None where the row is refused."""
     low_80: float | None = None
     high_80: float | None = None
-    low_95: float | None = None
-    high_95: float | None = None
     reason: str | None = None
     """Why there is no prediction."""
 
@@ -196,7 +194,8 @@ class Explanation(NamedTuple):
             "measured": outcome.measured,
             "predicted": outcome.predicted,
             "error": outcome.error,
-            **{name: getattr(outcome, name) for name in ("low_80", "high_80", "low_95", "high_95")},
+            "low_80": outcome.low_80,
+            "high_80": outcome.high_80,
             "holds_80": outcome.holds_80,
             "terms": dict(self.terms),
             "command": self.command and self.command._asdict(),

@@ -70,8 +70,6 @@ def outcomes(measured: Sequence[Measurement], catalogue: Catalogue) -> list[Outc
             row.predicted_time,
             row.low_80,
             row.high_80,
-            row.low_95,
-            row.high_95,
             row.measurement.reason,
         )
         for row in compare_collectives(measured)

@@ -23,7 +23,7 @@ from perfmodel.accuracy.summary import by_reason, errors, over_sources
 from perfmodel.collectives.model import fitted
 from perfmodel.collectives.parameters import PARAMETERS
 from perfmodel.collectives.place import Point, traffic_of
-from perfmodel.prediction.collective_spread import SHORT, Span, span, spread_of, transport_of
+from perfmodel.prediction.collective_spread import SHORT, span, spread_of, transport_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -43,8 +43,6 @@ class Row(NamedTuple):
     """A ring at the link's nominal bandwidth."""
     low_80: float | None
     high_80: float | None
-    low_95: float | None
-    high_95: float | None
 
     @property
     def error(self) -> float | None:
@@ -128,10 +126,10 @@ def _out_of_sample(able: list[Measurement]) -> tuple[Array, list[float]]:
 
 def _row(m: Measurement, log: float | None, spread: float) -> Row:
     if log is None or m.point is None:
-        return Row(m, None, None, None, None, None, None)
+        return Row(m, None, None, None, None)
     time = math.exp(log)
-    ends: Span = span(m.point, time, spread)
-    return Row(m, time, naive_time(m.point), *ends)
+    ends = span(m.point, time, spread)
+    return Row(m, time, naive_time(m.point), ends.low_80, ends.high_80)
 
 
 def naive_time(point: Point) -> float:

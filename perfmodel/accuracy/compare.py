@@ -23,8 +23,6 @@ Constants = Callable[[Run], Calibration | None]
 class _NoInterval(NamedTuple):
     low_80: None = None
     high_80: None = None
-    low_95: None = None
-    high_95: None = None
     scale: None = None
 
 
@@ -47,8 +45,6 @@ class Row(NamedTuple):
     """Constant utilisation, or linear scaling from the anchor."""
     low_80: float | None
     high_80: float | None
-    low_95: float | None
-    high_95: float | None
     anchor: Literal["unique", "ambiguous"] | None
     """Whether the measurements on one accelerator agree; None without one, or where none was asked for."""
     reason: str | None
@@ -77,8 +73,6 @@ class Row(NamedTuple):
             "predicted_iteration_time": self.predicted_iteration_time,
             "low_80": self.low_80,
             "high_80": self.high_80,
-            "low_95": self.low_95,
-            "high_95": self.high_95,
             "mode": self.mode,
             "anchor": self.anchor,
             "reason": self.reason,
@@ -176,8 +170,6 @@ def _row(
         naive if predicted is not None else None,
         interval.low_80,
         interval.high_80,
-        interval.low_95,
-        interval.high_95,
         None if anchor is None else "unique" if anchor.unique else "ambiguous",
         reason,
         input_share,

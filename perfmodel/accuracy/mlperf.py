@@ -118,12 +118,12 @@ class Answer(NamedTuple):
         rate = self.submission.samples_per_second
         return None if rate is None else self.submission.global_batch_size / rate
 
-    def inside(self, confidence: int) -> bool | None:
-        """Whether the measured iteration lies in the interval of 80 or 95 %; None without either."""
+    @property
+    def is_inside(self) -> bool | None:
+        """Whether the measured iteration lies in the 80 % interval; None where either is not known."""
         if self.interval is None or self.iteration_time is None:
             return None
-        low, high = (getattr(self.interval, f"{end}_{confidence}") for end in ("low", "high"))
-        return bool(low <= self.iteration_time <= high)
+        return self.interval.low_80 <= self.iteration_time <= self.interval.high_80
 
     def time_with(self, samples: float | None = None, rate: float | None = None) -> float | None:
         """Time to train [s], with samples to the target or samples per second put in the model's place."""
@@ -170,8 +170,6 @@ class Answer(NamedTuple):
             "iteration_time": _iteration_time(asked, self.samples_per_second),
             "low_80": self.interval.low_80 if self.interval else None,
             "high_80": self.interval.high_80 if self.interval else None,
-            "low_95": self.interval.low_95 if self.interval else None,
-            "high_95": self.interval.high_95 if self.interval else None,
             "anchor": self.anchor or None,
             "reason": self.reason or None,
         }

@@ -92,8 +92,8 @@ class Covered(NamedTuple):
     mean: float
     median: float
     """Absolute errors of the iteration time."""
-    shares: tuple[float, float]
-    """Inside the interval of 80 and of 95 %."""
+    share: float
+    """Inside the interval of 80 %."""
 
 
 @cache
@@ -106,7 +106,7 @@ def covered() -> tuple[Covered, ...]:
     )
     result = []
     for name, mode in MODES.items():
-        known = [each for each in compare_mlperf(mode) if each.inside(80) is not None]
+        known = [each for each in compare_mlperf(mode) if each.is_inside is not None]
         for size, holds in sizes:
             rows = [each for each in known if holds(each.submission.world_size)]
             if not rows:
@@ -117,11 +117,8 @@ def covered() -> tuple[Covered, ...]:
                 if each.samples_per_second and each.submission.samples_per_second
             ]
             wrong = [abs(ratio - 1) for ratio in ratios]
-            shares = (
-                fmean(bool(each.inside(80)) for each in rows),
-                fmean(bool(each.inside(95)) for each in rows),
-            )
-            result.append(Covered(f"MLPerf, {name}{size}", len(rows), fmean(wrong), median(wrong), shares))
+            share = fmean(bool(each.is_inside) for each in rows)
+            result.append(Covered(f"MLPerf, {name}{size}", len(rows), fmean(wrong), median(wrong), share))
     return tuple(result)
 
 

@@ -22,8 +22,6 @@ TIMES = (
     "predicted_iteration_time",
     "low_80",
     "high_80",
-    "low_95",
-    "high_95",
 )
 COLUMNS = ("run_id", "mode", *TIMES, "scale", "reason")
 

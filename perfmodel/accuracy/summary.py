@@ -79,9 +79,6 @@ def statistics(rows: Iterable[Row]) -> dict[str, Any]:
     answer["coverage_80"] = _coverage(
         [(row.low_80, row.measured_iteration_time, row.high_80) for row in predicted]
     )
-    answer["coverage_95"] = _coverage(
-        [(row.low_95, row.measured_iteration_time, row.high_95) for row in predicted]
-    )
     answer["baseline"] = errors(
         [row.naive_error for row in predicted if row.naive_error is not None]
     )._asdict()

@@ -59,8 +59,6 @@ def outcomes(runs: Sequence[Run], catalogue: Catalogue) -> list[Outcome]:
             row.predicted_iteration_time,
             row.low_80,
             row.high_80,
-            row.low_95,
-            row.high_95,
             row.reason,
         )
         for row in compare(runs, "specs", catalogue)

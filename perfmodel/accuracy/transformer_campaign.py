@@ -204,8 +204,6 @@ def outcomes(runs: Sequence[TransformerRun], catalogue: Catalogue) -> list[Outco
             row.predicted_time,
             row.low_80,
             row.high_80,
-            row.low_95,
-            row.high_95,
             row.reason,
         )
         for row in rows

@@ -27,7 +27,7 @@ from perfmodel.accuracy.transformer_rows import (
     shipped_transformer_runs,
 )
 from perfmodel.accuracy.transformer_software import software_of_row
-from perfmodel.step.profiled import NORMAL_80, NORMAL_95
+from perfmodel.step.profiled import NORMAL_80
 from perfmodel.transformers.job import Job
 from perfmodel.transformers.parameters import Fitted, fitted
 from perfmodel.transformers.step import step_of
@@ -56,8 +56,6 @@ class Row(NamedTuple):
     """By one utilisation of the accelerators for all runs."""
     low_80: float | None
     high_80: float | None
-    low_95: float | None
-    high_95: float | None
     anchor: str | None
     reason: str | None
     """Why there is no prediction."""
@@ -83,8 +81,6 @@ class Row(NamedTuple):
             "predicted_tokens_per_second": run.tokens / self.predicted_time if self.predicted_time else None,
             "low_80": self.low_80,
             "high_80": self.high_80,
-            "low_95": self.low_95,
-            "high_95": self.high_95,
             "mode": self.mode,
             "anchor": self.anchor,
             "nearest_stack": run.nearest_stack or None,
@@ -201,11 +197,11 @@ def _row(
     naive: float | None,
 ) -> Row:
     if log is None or (mode == "anchored" and not is_anchored):
-        return Row(run, mode, None, None, None, None, None, None, None, run.reason or ALONE)
+        return Row(run, mode, None, None, None, None, None, run.reason or ALONE)
     time = math.exp(log)
-    near, wide = (math.exp(z * spread) for z in (NORMAL_80, NORMAL_95))
+    near = math.exp(NORMAL_80 * spread)
     anchor = "unique" if is_anchored else None
-    return Row(run, mode, time, naive, time / near, time * near, time / wide, time * wide, anchor, None)
+    return Row(run, mode, time, naive, time / near, time * near, anchor, None)
 
 
 def _naive_times(data: Data) -> Array:

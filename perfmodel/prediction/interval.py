@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfmodel import ops
 from perfmodel.calibration import Calibration, Spread
-from perfmodel.evidence import ANCHORED, DATA_PARALLEL, KNOWN, NEW, TOGETHER, reason, scale_of
+from perfmodel.evidence import ANCHORED, DATA_PARALLEL, KNOWN, NEW, TOGETHER, Scale, reason, scale_of
 from perfmodel.prediction.bound import NOT_KNOWN, Alone
 from perfmodel.prediction.limits import crossed_link
 from perfmodel.prediction.result import Interval
@@ -146,7 +146,7 @@ def reasons(setting: Setting, result: dict[str, float], spread: Spread, constant
     widths = dict(zip(spread.weights, _widths(result, spread), strict=True))
     novel = scale_of(DATA_PARALLEL, NEW)
     if result[IS_NEW]:
-        by_class = scale_by(result) / scale_by(result | {IS_NEW: 0.0})
+        by_class = scale_by(result).factor / scale_by(result | {IS_NEW: 0.0}).factor
         widths[IS_NEW] = widths.get(IS_NEW, 0.0) + math.log(by_class)
     noticed = sorted(
         (name for name, width in widths.items() if width > NOTICED and name in REASONS),
@@ -188,7 +188,7 @@ def _measured(reason: str, setting: Setting, own: OwnEffects) -> bool:
     return kind in here and here[kind] in own.seen["accelerator" if kind == "architecture" else kind]
 
 
-def scale_by(result: dict[str, Any], mode: str = "specs") -> Any:
+def scale_by(result: dict[str, Any], mode: str = "specs") -> Scale:
     """Return by how much errors on rows new to the model exceed those the spread was learned from.
 
     Parameters
@@ -196,10 +196,12 @@ def scale_by(result: dict[str, Any], mode: str = "specs") -> Any:
     result, mode : strength of each condition, numbers or arrays, and how it is predicted, as of ``factors``
     """
     if mode != "specs":
-        return scale_of(DATA_PARALLEL, ANCHORED).factor
-    known, new, together = (scale_of(DATA_PARALLEL, job).factor for job in (KNOWN, NEW, TOGETHER))
-    known = known + (together - known) * result["several accelerators"]
-    return known + (new - known) * result[IS_NEW]
+        return scale_of(DATA_PARALLEL, ANCHORED)
+    several, is_new = result["several accelerators"], result[IS_NEW]
+    classes = zip(*(scale_of(DATA_PARALLEL, job) for job in (KNOWN, NEW, TOGETHER)), strict=True)
+    return Scale(
+        *(ops.where(is_new, new, ops.where(several, together, known)) for known, new, together in classes)
+    )
 
 
 def factors(result: dict[str, Any], mode: str, constants: Calibration) -> tuple[Any, Any]:
@@ -214,10 +216,11 @@ def factors(result: dict[str, Any], mode: str, constants: Calibration) -> tuple[
     constants : what was learned of the conditions
     """
     spreads, own = constants.spread, constants.own
-    near, far = _factors(result, spreads[mode], own if mode == "specs" else None, scale_by(result, mode))
+    wider = scale_by(result, mode).factor
+    near, far = _factors(result, spreads[mode], own if mode == "specs" else None, wider)
     if mode == "specs" or "specs" not in spreads:
         return near, far
-    limits = _factors(result, spreads["specs"], own, scale_by(result))
+    limits = _factors(result, spreads["specs"], own, scale_by(result).factor)
     return ops.minimum(near, limits[0]), ops.minimum(far, limits[1])
 
 
@@ -279,17 +282,15 @@ def _factors(result: dict[str, Any], spread: Spread, own: OwnEffects | None, wid
 def interval(
     iteration_time: float, mode: str, setting: Setting, result: dict[str, float], constants: Calibration
 ) -> Interval | None:
-    """Return where the iteration time lies with 80 and 95 % confidence; None before a spread was learned."""
+    """Return where the iteration time lies; None before a spread was learned."""
     spread = constants.spread.get(mode)
     if spread is None:
         return None
-    near, far = factors(result, mode, constants)
+    scale = scale_by(result, mode)
     return Interval.model_construct(
-        low_80=iteration_time / near,
-        high_80=iteration_time * near,
-        low_95=iteration_time / far,
-        high_95=iteration_time * far,
+        **scale.ends(iteration_time, *factors(result, mode, constants)),
+        no_95=scale.no_95,
         wider_because=partial(reasons, setting, result, spread, constants),
         clipped_at=None,
-        scale=float(scale_by(result, mode)),
+        scale=scale.factor,
     )

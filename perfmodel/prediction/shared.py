@@ -72,7 +72,8 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
     memory = memory_needed(job, setting.accelerator.memory_capacity)
     known = novelty(model, setting.accelerator.id, setting.software), start and start.weight
     uncertain = Interval.model_construct(
-        **ends(time, spread_of(*known)),
+        **ends(time, spread_of(*known), known[0].scale),
+        no_95=known[0].scale.no_95,
         wider_because=why_wider(*known),
         clipped_at=None,
         scale=scale_in(*known),

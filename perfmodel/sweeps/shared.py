@@ -316,14 +316,9 @@ def answers(
     capacity = setting.accelerator.memory_capacity
     report: dict[str, Any] = {"iteration_time": time, **terms}
     report |= figures(block, time, baseline, traffic, layout.data_parallel)
-    report |= cut_ends(
-        ends(
-            time,
-            spread_of(novelty(model, setting.accelerator.id, setting.software), start and start.weight),
-        ),
-        time,
-        least_computation_time(block),
-    )
+    new = novelty(model, setting.accelerator.id, setting.software)
+    within = ends(time, spread_of(new, start and start.weight), new.scale)
+    report |= cut_ends(within, time, least_computation_time(block))
     fast = [bulk_bandwidth(link, constants) for link in (setting.inter_link, setting.intra_link)]
     over = np.where(block.domains > 1, *fast)
     return report | {
