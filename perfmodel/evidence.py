@@ -36,8 +36,8 @@ FOR_95 = 19
 class Scale(NamedTuple):
     """What half-widths of a class are multiplied by, in log time; of many jobs both are arrays."""
 
-    factor: Any
-    sources: Any
+    factor: float
+    sources: int
     """In the ledger; with few of them the factor is close to that of all classes."""
 
     @property
@@ -71,7 +71,7 @@ class Scale(NamedTuple):
         factor_80, factor_95 : by which it may be off either way, with 80 and 95 % confidence
         """
         ends = {"low_80": time / factor_80, "high_80": time * factor_80, "low_95": None, "high_95": None}
-        stated = self.sources >= FOR_95
+        stated: Any = self.sources >= FOR_95
         if stated is False:
             return ends
         far = ops.where(stated, factor_95, math.nan)

@@ -236,7 +236,7 @@ def _widened(interval: Interval, iteration_time: float, deviation: float) -> Int
     """Return an interval with a relative deviation of the time added in quadrature."""
     from perfmodel.step.profiled import LEAST_NOISE, NORMAL_80, NORMAL_95, noisy
 
-    ends = {}
+    ends: dict[str, float] = {}
     for level, quantile, high in ((80, NORMAL_80, interval.high_80), (95, NORMAL_95, interval.high_95)):
         if high is not None:
             factor = float(noisy(high / iteration_time, quantile, deviation))

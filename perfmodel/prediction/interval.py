@@ -197,11 +197,12 @@ def scale_by(result: dict[str, Any], mode: str = "specs") -> Scale:
     """
     if mode != "specs":
         return scale_of(DATA_PARALLEL, ANCHORED)
-    several, is_new = result["several accelerators"], result[IS_NEW]
-    classes = zip(*(scale_of(DATA_PARALLEL, job) for job in (KNOWN, NEW, TOGETHER)), strict=True)
-    return Scale(
-        *(ops.where(is_new, new, ops.where(several, together, known)) for known, new, together in classes)
-    )
+    known, new, together = (scale_of(DATA_PARALLEL, job) for job in (KNOWN, NEW, TOGETHER))
+
+    def chosen(*of: float) -> Any:
+        return ops.where(result[IS_NEW], of[1], ops.where(result["several accelerators"], of[2], of[0]))
+
+    return Scale(*map(chosen, known, new, together))
 
 
 def factors(result: dict[str, Any], mode: str, constants: Calibration) -> tuple[Any, Any]:
