@@ -38,7 +38,7 @@ def test_too_few_sources_give_no_interval_of_95_percent_and_the_reason(job, invo
     words = [word for name, value in job.items() for word in (f"--{name.replace('_', '-')}", str(value))]
     told = json.loads(invoke("predict", *words, "--json").stdout)["interval"]
     assert (told["low_95"], told["high_95"], told["no_95"]) == (None, None, within.no_95)
-    assert ("95 % interval", f"none: {within.no_95}") in interval_lines(predict(**job))
+    assert ("95 % interval", f"not stated: {within.no_95}") in interval_lines(predict(**job))
     (row,) = sweep(**job).rows()
     assert row["low_95"] is row["high_95"] is None
     assert row["low_80"] == pytest.approx(within.low_80, rel=1e-9)

@@ -624,7 +624,7 @@ def test_each_anchored_line_has_one_beside_it_that_counts_ambiguous_anchors_too(
 @pytest.mark.any_version
 def test_what_the_report_calls_missed_is_every_bar_that_a_line_breaks() -> None:
     """Over rows and over sources, with ambiguous anchors and without."""
-    line = Headline("anchored", 9, 0.10, 0.12, 0.05, (0.09, 0.055), None, None, (0.70, 0.95))
+    line = Headline("anchored", 9, 0.10, 0.12, 0.05, (0.09, 0.055), None, None, 0.70)
     assert line.missed() == [
         "anchored: mean 10.0 %, bar 9.0 %",
         "anchored: 80 % covers 70.0 %, bar 75.0 %",

@@ -114,7 +114,7 @@ def figures(prediction: Prediction) -> None:
             wider = f" The lower ends are cut at {clipped_words(spread)}.{wider}"
         st.caption(
             f"The iteration takes {show(spread.low_80, 's')} to {show(spread.high_80, 's')} with 80 % "
-            f"confidence; 95 % interval: {interval_95(spread)}.{wider}"
+            f"confidence; the 95 % interval is {interval_95(spread)}.{wider}"
         )
 
 

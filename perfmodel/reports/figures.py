@@ -79,7 +79,7 @@ def interval_lines(prediction: Prediction) -> list[tuple[str, str]]:
 def interval_95(interval: Interval) -> str:
     """Return the 95 % interval, or why there is none."""
     if interval.low_95 is None or interval.high_95 is None:
-        return f"none: {interval.no_95}"
+        return f"not stated: {interval.no_95}"
     return f"{show(interval.low_95, 's')} to {show(interval.high_95, 's')}"
 
 
