@@ -93,6 +93,8 @@ def waterfall(prediction: Prediction) -> go.Figure:
             (prediction.interval.low_95, prediction.interval.high_95, 2, "95 %"),
             (prediction.interval.low_80, prediction.interval.high_80, 6, "80 %"),
         ):
+            if low is None or high is None:
+                continue
             figure.add_scatter(
                 x=[low, high],
                 y=["interval", "interval"],
@@ -108,7 +110,8 @@ def waterfall(prediction: Prediction) -> go.Figure:
     figure.update_yaxes(categoryorder="array", categoryarray=order[::-1], automargin=True)
     figure.update_xaxes(title="time [s]", rangemode="tozero")
     if prediction.interval is not None:  # a wide one would leave no room for the bars
-        end = min(prediction.interval.high_95, WIDEST * prediction.iteration_time)
+        far = prediction.interval.high_95 or prediction.interval.high_80
+        end = min(far, WIDEST * prediction.iteration_time)
         figure.update_xaxes(range=[0, 1.05 * max(end, prediction.iteration_time)])
     figure.update_layout(barmode="overlay")
     return figure

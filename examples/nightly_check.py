@@ -1,7 +1,7 @@
 """Check every night that predicted and measured steps of jobs still agree: exit code 1 where one does not.
 
 ``python examples/nightly_check.py examples/nightly.toml`` holds the median of measured steps of each job
-against the 95 % interval of its prediction, or the prediction give or take ``--tolerance``.  Exit code 2:
+against the 80 % interval of its prediction, or the prediction give or take ``--tolerance``.  Exit code 2:
 what is needed cannot be read or predicted, which is not the same as a step that has changed.
 """
 
@@ -38,7 +38,7 @@ def check(job: dict[str, Any], folder: Path, tolerance: float | None) -> tuple[b
     time = measured_time(folder / job["times"], job.get("skip", 0))
     predicted = answer.iteration_time
     if tolerance is None:
-        low, high = answer.interval.low_95, answer.interval.high_95
+        low, high = answer.interval.low_80, answer.interval.high_80
     else:
         low, high = predicted * (1 - tolerance), predicted * (1 + tolerance)
     agrees = low <= time <= high
@@ -53,7 +53,7 @@ def main(words: list[str]) -> int:
     """Check every job of a file; return the exit code."""
     parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
     parser.add_argument("file", type=Path)
-    parser.add_argument("--tolerance", type=float, help="of the prediction, instead of its 95 %% interval")
+    parser.add_argument("--tolerance", type=float, help="of the prediction, instead of its 80 %% interval")
     asked = parser.parse_args(words)
     try:
         jobs = tomllib.loads(asked.file.read_text("utf-8"))["job"]

@@ -16,6 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from perfmodel import ops
+
 RESULT = Path(__file__).parent / "evidence.json"
 TRANSFORMERS, COLLECTIVES, DATA_PARALLEL = "transformers", "collectives", "data parallel"
 """Kinds of predictions."""
@@ -32,6 +34,8 @@ FREEDOM = 4.0
 """Runs that a learned variance, and that of repeats, counts for beside those that contradict it (assumed)."""
 FEW = 5
 """Sources; a scale of fewer is rough."""
+FOR_95 = 19
+"""Sources that an interval of 95 % takes: the largest error of n bounds a new one's in n of n + 1 cases."""
 
 
 def repeat_noise(squares: float, count: int) -> float:
@@ -48,7 +52,7 @@ def repeat_noise(squares: float, count: int) -> float:
 
 
 class Scale(NamedTuple):
-    """What half-widths of a class are multiplied by, in log time."""
+    """What half-widths of a class are multiplied by, in log time; of many jobs both are arrays."""
 
     factor: float
     sources: int
@@ -63,6 +67,33 @@ class Scale(NamedTuple):
         """
         says = "1 source says so" if self.sources == 1 else f"{self.sources or 'no'} sources say so"
         return says + (": rough" if self.sources < FEW else "")
+
+    @property
+    def no_95(self) -> str | None:
+        """Why no interval of 95 % is stated; None where one is.
+
+        >>> Scale(2.0, 12).no_95, Scale(2.0, 19).no_95
+        ('12 sources say how far off such jobs are; 19 are needed', None)
+        """
+        if self.sources >= FOR_95:
+            return None
+        says = "1 source says" if self.sources == 1 else f"{self.sources or 'no'} sources say"
+        return f"{says} how far off such jobs are; {FOR_95} are needed"
+
+    def ends(self, time: Any, factor_80: Any, factor_95: Any) -> dict[str, Any]:
+        """Return the ends of both intervals by name; None, or not a number in arrays, where none is stated.
+
+        Parameters
+        ----------
+        time : as predicted [s]
+        factor_80, factor_95 : by which it may be off either way, with 80 and 95 % confidence
+        """
+        ends = {"low_80": time / factor_80, "high_80": time * factor_80, "low_95": None, "high_95": None}
+        stated: Any = self.sources >= FOR_95
+        if stated is False:
+            return ends
+        far = ops.where(stated, factor_95, math.nan)
+        return ends | {"low_95": time / far, "high_95": time * far}
 
 
 @cache

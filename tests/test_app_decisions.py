@@ -178,8 +178,8 @@ def test_a_difference_is_taken_or_left_by_its_size_and_sureness(other, said):
     ("claim", "said"),
     [
         (
-            {"quantity": "images_per_second", "value": "40000"},
-            "**Ask for the log of a run: 40,000 images/s is optimistic, under 1 % likely to be reached. "
+            {"quantity": "images_per_second", "value": "50000"},
+            "**Ask for the log of a run: 50,000 images/s is optimistic, under 1 % likely to be reached. "
             r"Expect 19,[\d]+ images/s (80 %: 1\d,\d+ images/s to 2\d,\d+ images/s). "
             r"What limits it: physics allows at most 245,\d+ images/s. "
             "It may be inference: ask for the training figure.**",

@@ -74,13 +74,13 @@ def test_no_interval_reaches_below_what_physics_allows(options):
     least = least_iteration_time(resolve(Scenario.model_validate(options), CATALOGUE))
     point, found = answer.iteration_time, answer.interval
     assert found is not None
-    assert found.low_95 <= found.low_80 <= point <= found.high_80 <= found.high_95
-    assert found.low_95 >= min(least, point) * (1 - 1e-12)
+    assert found.low_80 <= point <= found.high_80
+    assert found.low_80 >= min(least, point) * (1 - 1e-12)
     if found.clipped_at is not None:
         event(f"cut by {found.clipped_by}")
         assert found.clipped_at >= least
         assert (found.clipped_at == least) == (found.clipped_by == "peaks and links")
-        assert min(found.clipped_at, point) in (found.low_80, found.low_95)
+        assert min(found.clipped_at, point) == found.low_80
     too_fast = [line for line in answer.warnings if "allow: check" in line]
     assert len(too_fast) <= 1
     assert too_fast or point >= least
@@ -97,25 +97,24 @@ def test_no_interval_reaches_below_that_of_one_accelerator_with_the_same_work(op
     alone = answered({**options, "world_size": 1, "strategy": "all-reduce", "servers": None})
     if alone is not None and alone.model == "data-parallel":
         assert answer.interval.low_80 >= alone.interval.low_80 * (1 - 1e-12)
-        assert answer.interval.low_95 >= alone.interval.low_95 * (1 - 1e-12)
 
 
 @pytest.mark.parametrize("strategy", ["all-reduce", "data-parallel-single-process"])
 def test_a_measured_time_of_one_accelerator_is_the_least_of_several(strategy):
     gpus = 4096 if strategy == "all-reduce" else 2
     found = predict(gpus=gpus, strategy=strategy, anchor="iteration_time=0.0954s@1").interval
-    assert min(found.low_80, found.low_95) >= 0.0954 * (1 - 1e-12)
-    assert (found.clipped_by == "one accelerator") == (found.low_95 == pytest.approx(0.0954))
+    assert found.low_80 >= 0.0954 * (1 - 1e-12)
+    assert (found.clipped_by == "one accelerator") == (found.low_80 == pytest.approx(0.0954))
 
 
 def test_a_layouts_interval_ends_at_what_peaks_allow(monkeypatch):
     asked = {"gpus": 8, "node": "dgx-h100", "global_batch_size": 64}
-    least = perfmodel.layouts("llama-3-8b", **asked).rows[0].interval["low_95"]
-    monkeypatch.setattr("perfmodel.api.layouts.spread_of", lambda *_: 5.0)
+    least = perfmodel.layouts("llama-3-8b", **asked).rows[0].interval["low_80"]
+    monkeypatch.setattr("perfmodel.api.layouts.NORMAL_80", 10.0)
     bounded = perfmodel.layouts("llama-3-8b", **asked).rows[0]
     setting = resolve(Scenario(workload="llama-3-8b", **asked), CATALOGUE)
-    assert bounded.interval["low_95"] == pytest.approx(least_iteration_time(setting))
-    assert bounded.interval["low_95"] < least
+    assert bounded.interval["low_80"] == pytest.approx(least_iteration_time(setting))
+    assert bounded.interval["low_80"] < least
 
 
 @pytest.mark.parametrize("gpus", [1, 16, 256, 1024])
@@ -182,7 +181,7 @@ def test_every_form_of_the_answer_says_that_an_interval_was_cut(invoke):
     for form in ([], ["--markdown"]):
         assert words in " ".join(invoke("predict", *options, *form).stdout.split())
     told = json.loads(invoke("predict", *options, "--json").stdout)["interval"]
-    assert told["low_95"] == told["clipped_at"] <= told["low_80"]
+    assert told["low_80"] == told["clipped_at"]
     on_many = json.loads(invoke("scale", *options[:4], "--gpus", "8,512", "--json").stdout)["rows"]
     assert all("clipped_at" in row["interval"] for row in on_many)
 
@@ -208,8 +207,8 @@ def test_what_a_quote_is_expected_to_reach_stays_within_its_limit(quantity, gpus
         pytest.skip(str(error))
     if found.expected is None:
         return
-    assert found.low_95 <= found.low_80 <= found.expected <= found.high_80 <= found.high_95
-    best = found.high_95 if found.higher_is_better else found.low_95
+    assert found.low_80 <= found.expected <= found.high_80
+    best = found.high_80 if found.higher_is_better else found.low_80
     over = best / found.limit if found.higher_is_better else found.limit / best
     assert over <= 1 + 1e-9, found.arithmetic
     cut = any("interval is cut at this limit" in line for line in found.arithmetic)
@@ -221,14 +220,14 @@ def test_an_efficiency_is_not_expected_beyond_its_limit():
     claim = Claim(quantity="scaling_efficiency", value="95%")
     job = {"accelerator": "h100-sxm5-80gb", "gpus": 512, "inter_link": "ethernet-100g-tcp"}
     found = check_quote(Quote(title="a job", scenario=job, claims=(claim,)))[0]
-    assert found.expected < found.high_80 <= found.high_95 <= 1 + 1e-12 < found.limit == pytest.approx(1.1)
+    assert found.expected < found.high_80 <= 1 + 1e-12 < found.limit == pytest.approx(1.1)
 
 
 # --- collectives
 
 
 def test_intervals_of_collectives_keep_to_the_narrowest_link():
-    rows = [row for row in compare_collectives(shipped_measurements()) if row.low_95 is not None]
+    rows = [row for row in compare_collectives(shipped_measurements()) if row.low_80 is not None]
     cut = 0
     for row in rows:
         at = row.run.point
@@ -237,6 +236,6 @@ def test_intervals_of_collectives_keep_to_the_narrowest_link():
         least = max(
             float(least_time(at.collective, at.group_size, at.message_bytes, one)) for one in cuts_of(at)
         )
-        assert row.low_95 >= min(least, row.predicted) * (1 - 1e-12), row.run.measurement_id
-        cut += row.low_95 == least
+        assert row.low_80 >= min(least, row.predicted) * (1 - 1e-12), row.run.measurement_id
+        cut += row.low_80 == least
     assert cut > 40

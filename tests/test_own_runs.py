@@ -162,7 +162,7 @@ def test_a_sweep_and_an_explanation_say_what_predict_says(mine, options):
         answer = predict(**asked, calibration=mine)
         for name in ("iteration_time", "baseline_time"):
             assert table[name][row] == pytest.approx(getattr(answer, name), rel=1e-9)
-        for name in ("low_80", "high_95"):
+        for name in ("low_80", "high_80"):
             assert table[name][row] == pytest.approx(getattr(answer.interval, name), rel=1e-9)
     explained = perfmodel.explain(**asked, calibration=mine)
     assert explained.complete

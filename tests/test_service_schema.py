@@ -215,7 +215,7 @@ def test_quantities_have_units():
         "PredictAnswer.iteration_time": "s",
         "Collective.bus_bandwidth": "B/s",
         "LayoutsAnswer.capacity": "B",
-        "Plan.run_time_high_95": "s",
+        "Plan.run_time_high_80": "s",
         "DeviceCollective.total_time": "s",
         "FleetOption.samples_per_second": "samples/s",
         "MachinePrice.carbon_intensity": "g CO2/kWh",

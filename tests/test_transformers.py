@@ -910,7 +910,7 @@ def test_validate_prints_rows_and_summary():
         "anchor",
         "reason",
     }
-    assert keys | {"low_80", "high_80", "low_95", "high_95"} <= set(answer["rows"][0])
+    assert keys | {"low_80", "high_80"} <= set(answer["rows"][0])
     assert len(answer["rows"]) == 2529
     assert {"mode", "rows", "refused", "all", STATED_NODES, "by", "regret", "as_stated"} <= set(
         answer["summary"]

@@ -27,7 +27,7 @@ from app.plain import plain
 from perfmodel.api.predict import Predicted
 from perfmodel.prediction import Prediction
 from perfmodel.prediction.bound import clipped_words
-from perfmodel.reports.figures import target_lines
+from perfmodel.reports.figures import interval_95, target_lines
 from perfmodel.step.terms import ANY_TERM, sent
 from perfmodel.units import duration, show, show_range, three_digits
 
@@ -114,7 +114,7 @@ def figures(prediction: Prediction) -> None:
             wider = f" The lower ends are cut at {clipped_words(spread)}.{wider}"
         st.caption(
             f"The iteration takes {show(spread.low_80, 's')} to {show(spread.high_80, 's')} with 80 % "
-            f"confidence, {show(spread.low_95, 's')} to {show(spread.high_95, 's')} with 95 %.{wider}"
+            f"confidence; the 95 % interval is {interval_95(spread)}.{wider}"
         )
 
 

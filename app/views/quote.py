@@ -131,24 +131,20 @@ def quote_of(asked: Asked) -> Given:
 def picture(claim: Checked, index: int) -> None:
     """Draw the claim below what the model expects and what physics allows, each in a row of its own."""
     figure = go.Figure()
-    for low, high, width, level in (
-        (claim.low_95, claim.high_95, 6, "95 %"),
-        (claim.low_80, claim.high_80, 14, "80 %"),
-    ):
-        if low is not None and high is not None:
-            ends = [quotes.text(claim, end) for end in (low, high)]
-            figure.add_scatter(
-                x=[low, high],
-                y=[MODEL, MODEL],
-                mode="lines",
-                name=f"{level}: {' to '.join(ends)}",
-                text=ends,
-                hovertemplate=f"%{{text}}<extra>{MODEL}, {level}</extra>",
-                line={"color": charts.SKY if width == 6 else charts.BLUE, "width": width},
-            )
+    within = [end for end in (claim.low_80, claim.high_80) if end is not None]
+    if within:
+        ends = [quotes.text(claim, end) for end in within]
+        figure.add_scatter(
+            x=within,
+            y=[MODEL, MODEL],
+            mode="lines",
+            name=f"80 %: {' to '.join(ends)}",
+            text=ends,
+            hovertemplate=f"%{{text}}<extra>{MODEL}, 80 %</extra>",
+            line={"color": charts.BLUE, "width": 14},
+        )
     near = [one for one in claim.measured if one.value > 0]
-    drawn = [claim.value, claim.limit, *(one.value for one in near)]
-    drawn += [end for end in (claim.low_95, claim.high_95) if end is not None]
+    drawn = [claim.value, claim.limit, *(one.value for one in near), *within]
     wide = min(drawn) > 0 and max(drawn) > WIDE * min(drawn)  # of equal steps the interval would be a dot
     middle = math.sqrt(min(drawn) * max(drawn)) if wide else (min(drawn) + max(drawn)) / 2
     limit, value = quotes.text(claim, claim.limit), quotes.text(claim, claim.value)

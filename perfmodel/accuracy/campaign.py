@@ -27,7 +27,7 @@ ROUNDING = 1e-5
 """Of an interval's ends, relative: rows are written to six figures, and what was measured may be an end."""
 
 Mode = Literal["specs", "anchored", "anchored-machine"]
-ENDS = ("low_80", "high_80", "low_95", "high_95")
+ENDS = ("low_80", "high_80")
 
 
 class Outcome(NamedTuple):
@@ -39,8 +39,6 @@ class Outcome(NamedTuple):
     """None where the row is refused."""
     low_80: float | None = None
     high_80: float | None = None
-    low_95: float | None = None
-    high_95: float | None = None
     reason: str | None = None
     """Why there is no prediction."""
     naive: float | None = None
@@ -67,17 +65,9 @@ class Outcome(NamedTuple):
     @property
     def holds_80(self) -> bool | None:
         """Whether what was measured is inside the 80 % interval; None without one."""
-        return self._holds(self.low_80, self.high_80)
-
-    @property
-    def holds_95(self) -> bool | None:
-        """The same of the 95 % interval."""
-        return self._holds(self.low_95, self.high_95)
-
-    def _holds(self, low: float | None, high: float | None) -> bool | None:
-        if self.measured is None or low is None or high is None:
+        if self.measured is None or self.low_80 is None or self.high_80 is None:
             return None
-        return low * (1 - ROUNDING) <= self.measured <= high * (1 + ROUNDING)
+        return self.low_80 * (1 - ROUNDING) <= self.measured <= self.high_80 * (1 + ROUNDING)
 
     @property
     def ends(self) -> dict[str, float | None]:

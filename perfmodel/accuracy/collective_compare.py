@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from perfmodel.accuracy.campaign import ENDS, Outcome
+from perfmodel.accuracy.campaign import Outcome
 from perfmodel.accuracy.collective_fit import data_of, fit, judged, learned_from, log_times, spreads
 from perfmodel.accuracy.collective_rows import Measurement, shipped_measurements
 from perfmodel.accuracy.summary import by_group, counts, statistics, trusted
@@ -104,8 +104,10 @@ def _row(m: Measurement, log: float | None, spread: float) -> Row:
     if log is None or m.point is None:
         return row
     time = math.exp(log)
-    ends: dict[str, Any] = dict(zip(ENDS, span(m.point, time, spread), strict=True))
-    return row._replace(predicted=time, naive=naive_time(m.point), **ends)
+    within = span(m.point, time, spread)
+    return row._replace(
+        predicted=time, naive=naive_time(m.point), low_80=within.low_80, high_80=within.high_80
+    )
 
 
 def naive_time(point: Point) -> float:

@@ -78,7 +78,6 @@ def statistics(rows: Iterable[Outcome]) -> dict[str, Any]:
     predicted = [row for row in rows if row.error is not None]
     signed = [(row.run.source, row.error) for row in predicted if row.error is not None]
     held = [(row.run.source, row.holds_80) for row in predicted if row.holds_80 is not None]
-    of_95 = [row.holds_95 for row in predicted if row.holds_95 is not None]
     medians = [median(map(abs, of)) for of in by_source(signed).values()]
     return {
         **errors([error for _, error in signed])._asdict(),
@@ -88,7 +87,6 @@ def statistics(rows: Iterable[Outcome]) -> dict[str, Any]:
         "mean_of_medians": mean(medians),
         "coverage_80": mean(each for _, each in held),
         "coverage_80_over_sources": mean_of_means(held),
-        "coverage_95": mean(of_95),
         "baseline": errors([row.naive_error for row in predicted if row.naive_error is not None])._asdict(),
     }
 

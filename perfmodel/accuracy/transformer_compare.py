@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perfmodel.accuracy.campaign import ENDS, Mode, Outcome
+from perfmodel.accuracy.campaign import Mode, Outcome
 from perfmodel.accuracy.runs import TRUSTED
 from perfmodel.accuracy.summary import by_group, counts, statistics, trusted
 from perfmodel.accuracy.transformer_fit import Data, data_of, fit, left_out, spreads
@@ -24,7 +24,7 @@ from perfmodel.accuracy.transformer_rows import (
 )
 from perfmodel.accuracy.transformer_software import software_of_row
 from perfmodel.arrays import Array
-from perfmodel.step.profiled import NORMAL_80, NORMAL_95
+from perfmodel.step.profiled import NORMAL_80
 from perfmodel.transformers.job import Job, job_of
 from perfmodel.transformers.levels import learned as learned_levels
 from perfmodel.transformers.parameters import Fitted, fitted
@@ -169,9 +169,9 @@ def _row(
     if log is None or (mode == "anchored" and not is_anchored):
         return row._replace(reason=run.reason or ALONE)
     time = math.exp(log)
-    near, wide = (math.exp(z * spread) for z in (NORMAL_80, NORMAL_95))
-    ends: dict[str, Any] = dict(zip(ENDS, (time / near, time * near, time / wide, time * wide), strict=True))
-    return row._replace(predicted=time, naive=naive, anchor="unique" if is_anchored else None, **ends)
+    near = math.exp(NORMAL_80 * spread)
+    row = row._replace(predicted=time, naive=naive, low_80=time / near, high_80=time * near)
+    return row._replace(anchor="unique" if is_anchored else None)
 
 
 def _naive_times(data: Data) -> Array:

@@ -16,12 +16,13 @@ from perfmodel.arguments import COUNT, FLAG, TEXT, expect
 from perfmodel.candidates import TooManyCandidates
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.link_caveats import doubt_adapters
-from perfmodel.prediction.bound import bounded, least_layout_time
+from perfmodel.prediction.bound import end_at, least_layout_time
 from perfmodel.prediction.memory_odds import memory_figures
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.layout import caveats, check_adapters
 from perfmodel.specs.stack import DEFAULT_STACK, stack
 from perfmodel.specs.store import Catalogue
+from perfmodel.step.profiled import NORMAL_80
 from perfmodel.step.terms import PART_OF_STEP
 from perfmodel.tables import Record, Table, aligned, flat
 from perfmodel.transformers.figures import again_over_model, mfu_of
@@ -31,7 +32,7 @@ from perfmodel.transformers.machine import fabric_on
 from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.search import SearchResult, search
 from perfmodel.transformers.software import PRECISIONS, Options
-from perfmodel.transformers.uncertainty import ends, novelty, why_wider, widenings
+from perfmodel.transformers.uncertainty import novelty, why_wider, widenings
 from perfmodel.transformers.words import short
 from perfmodel.units import show
 from perfmodel.workloads import workload as workload_named
@@ -63,7 +64,7 @@ class LayoutRow:
     """Degrees by name, ``sharding`` and ``recompute``."""
     iteration_time: float
     interval: dict[str, float]
-    """``low_80``, ``high_80``, ``low_95``, ``high_95``; the lower ends are no less than peaks allow."""
+    """``low_80`` and ``high_80``, the former no less than peaks allow."""
     terms: dict[str, float]
     """Exposed times by the names of ``Prediction.terms``, which sum to ``iteration_time``."""
     memory: dict[str, float]
@@ -346,10 +347,11 @@ def _row(
     )
     others = widenings(model, length, precision, mfu)
     new = novelty(model, fabric.accelerator.id, framework, others=others)
+    factor = math.exp(NORMAL_80 * new.spread)
     return LayoutRow(
         layout.words(),
         time,
-        bounded(ends(time, new.spread), time, least),
+        {"low_80": end_at(time / factor, time, least), "high_80": time * factor},
         terms,
         memory_figures(memory, fabric.accelerator.memory_capacity),
         mfu,

@@ -83,8 +83,6 @@ class Plan:
     """Lower end of its 80 % interval [s]; None where it was not learned."""
     run_time_high_80: float | None
     """Upper end of it [s]."""
-    run_time_high_95: float | None
-    """Upper end of its 95 % interval [s]."""
     cost: float | None
     """[$]"""
     cost_low_80: float | None

@@ -50,10 +50,11 @@ def command(
       value = 35
       tokens = "1T"
 
-    Each claim is held against what physics allows (impossible), against the model's interval (optimistic,
-    plausible, pessimistic; possible where it has none, oversized where the job does not fit its memory) and
-    against the measured runs most like it (reached where one did what the model does not expect).  Tricks of
-    data sheets are named, and a sentence says it all for a mail.  The exit code is 1 where one is impossible.
+    Each claim is held against what physics allows (impossible), against the model's 80 % interval
+    (optimistic, plausible, pessimistic; possible where it has none, oversized where the job does not fit its
+    memory) and against the measured runs most like it (reached where one did what the model does not
+    expect).  Tricks of data sheets are named, and a sentence says it all for a mail.  The exit code is 1
+    where one is impossible.
 
     \b
     Examples:
@@ -164,7 +165,7 @@ def _markdown(quote: Quote, checked: list[Checked]) -> str:
             "likely": "" if claim.probability is None else percent(claim.probability),
             "limit": value_words(claim, claim.limit),
             "model": "" if claim.expected is None else value_words(claim, claim.expected),
-            "80 % interval": interval_words(claim, 80) or "",
+            "80 % interval": interval_words(claim) or "",
         }
         for claim in checked
     ]

@@ -34,14 +34,13 @@ if TYPE_CHECKING:
 
     Table = dict[str, NDArray[Any]]
 
-Z_80, Z_95 = NormalDist().inv_cdf(0.9), NormalDist().inv_cdf(0.975)
-"""Standard deviations to either end of an interval of 80 and of 95 %."""
+Z_80 = NormalDist().inv_cdf(0.9)
+"""Standard deviations to either end of an interval of 80 %."""
 
 _PARTS: Final = (
     "node",
     "low_80",
     "high_80",
-    "high_95",
     "fits",
     "optimizer",
 )
@@ -189,13 +188,9 @@ def valued(
         run_time = work_time / goodput
     point = table["iteration_time"]
     # a lower end cut at the physical limit is cut for the run too
-    below, near, far = (
-        _widened(factor.astype(np.float64), z, fit)
-        for factor, z in (
-            (point / table["low_80"], Z_80),
-            (table["high_80"] / point, Z_80),
-            (table["high_95"] / point, Z_95),
-        )
+    below, near = (
+        _widened(factor.astype(np.float64), fit)
+        for factor in (point / table["low_80"], table["high_80"] / point)
     )
     report = {name: column for name, column in table.items() if name not in (*_PARTS, *ANY_TERM)}
     report["servers"] = of_servers.astype(np.int64)
@@ -208,7 +203,6 @@ def valued(
         "run_time": run_time,
         "run_time_low_80": run_time / below,
         "run_time_high_80": run_time * near,
-        "run_time_high_95": run_time * far,
         "power": result["power"],
         "cost": result["cost"] * run_time,
         "energy": result["energy"] * run_time / KWH,
@@ -217,9 +211,9 @@ def valued(
     return report
 
 
-def _widened(factor: Any, z: float, fit: EpochsFit | None) -> Any:
+def _widened(factor: Any, fit: EpochsFit | None) -> Any:
     """Return the uncertainty of a run, from that of its iterations and of its epochs to a target."""
-    return factor if fit is None else np.exp(np.hypot(np.log(factor), z * fit.residual))
+    return factor if fit is None else np.exp(np.hypot(np.log(factor), Z_80 * fit.residual))
 
 
 def _samples(goal: Goal, network: Workload, fit: EpochsFit | None, batch: Any) -> Any:

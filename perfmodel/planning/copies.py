@@ -56,7 +56,6 @@ PREDICTED: Final = (
     "iteration_time",
     "low_80",
     "high_80",
-    "high_95",
     "samples_per_second",
     "mfu",
     "mfu_nominal",

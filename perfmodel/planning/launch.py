@@ -133,20 +133,20 @@ def _comments(plan: Row) -> list[str]:
 def slurm_job(plan: Row, workload: str) -> str:
     """Return a Slurm job: its header, where its machines meet, and the torchrun line on each of them.
 
-    The time asked for is the upper end of the 95 % interval of the run, a tenth more to evaluate and ten
-    minutes to start, to the next whole minute: a job that runs longer is ended.
+    The time limit is the upper end of the 80 % interval of the run, a tenth more to evaluate and ten minutes
+    to start, to the next whole minute.  A job that runs longer, as one in ten may, is ended.
 
     Raises
     ------
     InputError : as of ``torchrun``
     """
     line = torchrun(plan, workload)
-    longest = plan["run_time_high_95"] or plan["run_time"]
+    longest = plan["run_time_high_80"] or plan["run_time"]
     minutes = math.ceil((longest * (1 + MARGIN) + START) / 60)
     days, rest = divmod(minutes, 24 * 60)
     comments = _comments(plan)
     command = line.removeprefix("\n".join(comments) + "\n")
-    of_time = f"{duration(longest)}, the upper end of the 95 % interval"
+    of_time = f"{duration(longest)}, the upper end of the 80 % interval, which one run in ten passes"
     more = f"and {MARGIN:.0%} to evaluate and {duration(START)} to start"
     lines = [
         "#!/bin/bash",

@@ -47,7 +47,6 @@ _NUMBERS = (
     "iteration_time",
     "low_80",
     "high_80",
-    "high_95",
     "samples_per_second",
     "mfu",
     "mfu_nominal",

@@ -261,18 +261,13 @@ def _widened(interval: Interval, iteration_time: float, deviation: float) -> Int
     """Return an interval with a relative deviation of the time added in quadrature."""
     from perfmodel.step.profiled import LEAST_NOISE, NORMAL_80, NORMAL_95, noisy
 
-    near = float(noisy(interval.high_80 / iteration_time, NORMAL_80, deviation))
-    wide = float(noisy(interval.high_95 / iteration_time, NORMAL_95, deviation))
+    ends: dict[str, float] = {}
+    for level, quantile, high in ((80, NORMAL_80, interval.high_80), (95, NORMAL_95, interval.high_95)):
+        if high is not None:
+            factor = float(noisy(high / iteration_time, quantile, deviation))
+            ends |= {f"low_{level}": iteration_time / factor, f"high_{level}": iteration_time * factor}
     reasons = [f"the profile's own numbers are {deviation:.0%} uncertain"] if deviation > LEAST_NOISE else []
-    return interval.model_copy(
-        update={
-            "low_80": iteration_time / near,
-            "high_80": iteration_time * near,
-            "low_95": iteration_time / wide,
-            "high_95": iteration_time * wide,
-            "wider_because": [*interval.wider_because, *reasons],
-        }
-    )
+    return interval.model_copy(update={**ends, "wider_because": [*interval.wider_because, *reasons]})
 
 
 def _baseline_time(setting: Setting, step: Step, constants: Calibration) -> float:

@@ -235,23 +235,18 @@ def cut_ends(
 
     Parameters
     ----------
-    ends : ``low_80``, ``high_80``, ``low_95``, ``high_95`` as arrays [s]
+    ends : ``low_80``, ``high_80``, ``low_95``, ``high_95`` as arrays [s], the last two None where not stated
     iteration_time, least_time : of each prediction, and what physics allows [s]
     alone : of each
     """
-    at_80, at_95 = (ops.maximum(least_time, low) for low in alone)
-    low = {"low_80": end_at(ends["low_80"], iteration_time, at_80)}
-    low |= {"low_95": end_at(ends["low_95"], iteration_time, at_95)}
-    wider = ops.where(ends["low_95"] < at_95, at_95, math.nan)
-    return ends | low | {"clipped_at": ops.where(ends["low_80"] < at_80, at_80, wider)}
-
-
-def bounded(ends: dict[str, float], iteration_time: float, least_time: float) -> dict[str, float]:
-    """Return the ends of one interval, the lower moved up to what physics allows."""
-    return {
-        name: end_at(end, iteration_time, least_time) if name.startswith("low") else end
-        for name, end in ends.items()
-    }
+    clipped_at: Any = math.nan
+    low = {}
+    for name, least_alone in zip(("low_95", "low_80"), reversed(alone), strict=True):
+        if ends[name] is not None:
+            least = ops.maximum(least_time, least_alone)
+            low[name] = end_at(ends[name], iteration_time, least)
+            clipped_at = ops.where(ends[name] < least, least, clipped_at)
+    return ends | low | {"clipped_at": clipped_at}
 
 
 def clipped_words(interval: Interval) -> str:
@@ -264,16 +259,10 @@ def physical(
     interval: Interval, iteration_time: float, least_time: float, alone: Alone = NOT_KNOWN
 ) -> Interval:
     """Return an interval whose lower ends are possible, and which says whether and why they were moved."""
-    at_80, at_95 = max(least_time, alone.low_80), max(least_time, alone.low_95)
-    is_cut = interval.low_80 < at_80
-    if not is_cut and interval.low_95 >= at_95:
+    ends = {"low_80": interval.low_80, "low_95": interval.low_95}
+    update = cut_ends(ends, iteration_time, least_time, alone)
+    clipped_at = update["clipped_at"]
+    if math.isnan(clipped_at):
         return interval
-    clipped_at = at_80 if is_cut else at_95
-    return interval.model_copy(
-        update={
-            "low_80": end_at(interval.low_80, iteration_time, at_80),
-            "low_95": end_at(interval.low_95, iteration_time, at_95),
-            "clipped_at": clipped_at,
-            "clipped_by": "peaks and links" if clipped_at == least_time else "one accelerator",
-        }
-    )
+    by = "peaks and links" if clipped_at == least_time else "one accelerator"
+    return interval.model_copy(update={**update, "clipped_by": by})

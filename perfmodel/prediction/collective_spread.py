@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from perfmodel.collectives.model import fitted
 from perfmodel.collectives.place import Point, inside
 from perfmodel.evidence import COLLECTIVES, ONE, SEVERAL, SMALL, Scale, reason, scale_of
-from perfmodel.prediction.bound import end_at, physical
+from perfmodel.prediction.bound import physical
 from perfmodel.prediction.network_cuts import cuts_of, least_time
 from perfmodel.prediction.result import Interval
 from perfmodel.step.profiled import NORMAL_80, NORMAL_95
@@ -21,15 +21,6 @@ OCTAVES = 2.0
 FLOOR = 0.35
 """Least spread of a transport that nobody has measured."""
 NVLINK_DOMAIN = "NVLink domains of several nodes"
-
-
-class Span(NamedTuple):
-    """An interval of time [s]."""
-
-    low_80: float
-    high_80: float
-    low_95: float
-    high_95: float
 
 
 def transport_of(point: Point) -> str:
@@ -108,12 +99,10 @@ def interval_of(point: Point, time: float) -> Interval:
         factor = spread / spread_of(point, True, fitted().spreads)
         scale = scale_at(point.nodes > 1, int(size_class(point.message_bytes)))
         reasons = [reason(f"fewer than two sources measured collectives over {over}", factor, scale)]
-    ends = _raw(time, spread)
-    result = Interval.model_construct(**ends._asdict(), wider_because=reasons, clipped_at=None)
-    return physical(result, time, least_of(point))
+    return span(point, time, spread).model_copy(update={"wider_because": reasons})
 
 
-def span(point: Point, time: float, spread: float) -> Span:
+def span(point: Point, time: float, spread: float) -> Interval:
     """Return the interval of a collective's predicted time, no end below what its links allow [s].
 
     Parameters
@@ -122,8 +111,10 @@ def span(point: Point, time: float, spread: float) -> Span:
     time : predicted [s]
     spread : standard deviation of ln(measured / predicted)
     """
-    ends, least = _raw(time, spread), least_of(point)
-    return ends._replace(low_80=end_at(ends.low_80, time, least), low_95=end_at(ends.low_95, time, least))
+    scale = scale_at(point.nodes > 1, int(size_class(point.message_bytes)))
+    ends = scale.ends(time, *(math.exp(z * spread) for z in (NORMAL_80, NORMAL_95)))
+    result = Interval.model_construct(**ends, no_95=scale.no_95, wider_because=[], clipped_at=None)
+    return physical(result, time, least_of(point))
 
 
 def least_of(point: Point) -> float:
@@ -131,8 +122,3 @@ def least_of(point: Point) -> float:
     cuts = cuts_of(point)
     parts = (least_time(point.collective, point.group_size, point.message_bytes, cut) for cut in cuts)
     return max((float(part) for part in parts), default=0.0)
-
-
-def _raw(time: float, spread: float) -> Span:
-    near, wide = (math.exp(z * spread) for z in (NORMAL_80, NORMAL_95))
-    return Span(time / near, time * near, time / wide, time * wide)

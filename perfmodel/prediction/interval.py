@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 from perfmodel import ops
 from perfmodel.calibration import Calibration, Spread
-from perfmodel.evidence import ANCHORED, DATA_PARALLEL, KNOWN, NEW, REPEAT, TOGETHER, reason, scale_of
+from perfmodel.evidence import (
+    ANCHORED,
+    DATA_PARALLEL,
+    KNOWN,
+    NEW,
+    REPEAT,
+    TOGETHER,
+    Scale,
+    reason,
+    scale_of,
+)
 from perfmodel.prediction.bound import NOT_KNOWN, Alone
 from perfmodel.prediction.limits import crossed_link
 from perfmodel.prediction.result import Interval
@@ -27,6 +37,8 @@ OWN, LEAST = "own runs", "least variance"
 """Among what is known of a job: how much one's own runs settle of its error."""
 AGAIN = "measured itself"
 """The same: standard deviation of its time when it is measured again, 0 where it was not measured itself."""
+NO_REPEATS = "how far repeats of a job scatter is assumed, or known from few"
+"""Why no interval of 95 % is stated of a job that was measured itself."""
 NOTICED = 0.05
 """What a condition must add to the logarithm of the scale to be named as a reason."""
 
@@ -152,7 +164,7 @@ def reasons(setting: Setting, result: dict[str, float], spread: Spread, constant
     widths = dict(zip(spread.weights, _widths(result, spread), strict=True))
     novel = scale_of(DATA_PARALLEL, NEW)
     if result[IS_NEW]:
-        by_class = scale_by(result) / scale_by(result | {IS_NEW: 0.0})
+        by_class = scale_by(result).factor / scale_by(result | {IS_NEW: 0.0}).factor
         widths[IS_NEW] = widths.get(IS_NEW, 0.0) + math.log(by_class)
     noticed = sorted(
         (name for name, width in widths.items() if width > NOTICED and name in REASONS),
@@ -194,7 +206,7 @@ def _measured(reason: str, setting: Setting, own: OwnEffects) -> bool:
     return kind in here and here[kind] in own.seen["accelerator" if kind == "architecture" else kind]
 
 
-def scale_by(result: dict[str, Any], mode: str = "specs") -> Any:
+def scale_by(result: dict[str, Any], mode: str = "specs") -> Scale:
     """Return by how much errors on rows new to the model exceed those the spread was learned from.
 
     Parameters
@@ -202,10 +214,13 @@ def scale_by(result: dict[str, Any], mode: str = "specs") -> Any:
     result, mode : strength of each condition, numbers or arrays, and how it is predicted, as of ``factors``
     """
     if mode != "specs":
-        return scale_of(DATA_PARALLEL, ANCHORED).factor
-    known, new, together = (scale_of(DATA_PARALLEL, job).factor for job in (KNOWN, NEW, TOGETHER))
-    known = known + (together - known) * result["several accelerators"]
-    return known + (new - known) * result[IS_NEW]
+        return scale_of(DATA_PARALLEL, ANCHORED)
+    known, new, together = (scale_of(DATA_PARALLEL, job) for job in (KNOWN, NEW, TOGETHER))
+
+    def chosen(*of: float) -> Any:
+        return ops.where(result[IS_NEW], of[1], ops.where(result["several accelerators"], of[2], of[0]))
+
+    return Scale(*map(chosen, known, new, together))
 
 
 def factors(result: dict[str, Any], mode: str, constants: Calibration) -> tuple[Any, Any]:
@@ -220,10 +235,11 @@ def factors(result: dict[str, Any], mode: str, constants: Calibration) -> tuple[
     constants : what was learned of the conditions
     """
     spreads, own = constants.spread, constants.own
-    near, far = _factors(result, spreads[mode], own if mode == "specs" else None, scale_by(result, mode))
+    wider = scale_by(result, mode).factor
+    near, far = _factors(result, spreads[mode], own if mode == "specs" else None, wider)
     if mode == "specs" or "specs" not in spreads:
         return near, far
-    limits = _factors(result, spreads["specs"], own, scale_by(result))
+    limits = _factors(result, spreads["specs"], own, scale_by(result).factor)
     near, far = ops.minimum(near, limits[0]), ops.minimum(far, limits[1])
     if (again := result.get(AGAIN)) is None:
         return near, far
@@ -293,17 +309,15 @@ def _factors(result: dict[str, Any], spread: Spread, own: OwnEffects | None, wid
 def interval(
     iteration_time: float, mode: str, setting: Setting, result: dict[str, float], constants: Calibration
 ) -> Interval | None:
-    """Return where the iteration time lies with 80 and 95 % confidence; None before a spread was learned."""
+    """Return where the iteration time lies; None before a spread was learned."""
     spread = constants.spread.get(mode)
     if spread is None:
         return None
-    near, far = factors(result, mode, constants)
+    scale = scale_by(result, mode)
     return Interval.model_construct(
-        low_80=iteration_time / near,
-        high_80=iteration_time * near,
-        low_95=iteration_time / far,
-        high_95=iteration_time * far,
+        **scale.ends(iteration_time, *factors(result, mode, constants)),
+        no_95=NO_REPEATS if result.get(AGAIN) else scale.no_95,
         wider_because=partial(reasons, setting, result, spread, constants),
         clipped_at=None,
-        scale=1.0 if result.get(AGAIN) else float(scale_by(result, mode)),
+        scale=1.0 if result.get(AGAIN) else float(scale.factor),
     )

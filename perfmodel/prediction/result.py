@@ -91,16 +91,18 @@ class Traffic(_Result):
 
 
 class Interval(_Result):
-    """Where the mean iteration time lies, with 80 and 95 % confidence [s]."""
+    """Where the mean iteration time lies, with 80 and, where enough is known, 95 % confidence [s]."""
 
     low_80: float
     """Lower end of the 80 % interval."""
     high_80: float
     """Upper end of the 80 % interval."""
-    low_95: float
-    """Lower end of the 95 % interval."""
-    high_95: float
-    """Upper end of the 95 % interval."""
+    low_95: float | None
+    """Lower end of the 95 % interval; None where too few sources say how far off such jobs are."""
+    high_95: float | None
+    """Upper end of the 95 % interval; likewise."""
+    no_95: str | None = None
+    """Why there is no 95 % interval; None where there is one."""
     wider_because: list[str] = late()
     """What about this scenario lies beyond the measured runs."""
     clipped_at: float | None = None

@@ -80,7 +80,11 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
 
         spread, reasons, scale = narrowed(setting, new, start)
     uncertain = Interval.model_construct(
-        **ends(time, spread), wider_because=reasons, clipped_at=None, scale=scale
+        **ends(time, spread, new.scale),
+        no_95=new.scale.no_95,
+        wider_because=reasons,
+        clipped_at=None,
+        scale=scale,
     )
     warnings = list(setting.warnings)
     least_time = least_iteration_time(setting)

@@ -93,10 +93,6 @@ class Checked(BaseModel):
     """Lower end of the 80 % interval of what is expected."""
     high_80: float | None
     """Upper end of the 80 % interval."""
-    low_95: float | None
-    """Lower end of the 95 % interval."""
-    high_95: float | None
-    """Upper end of the 95 % interval."""
     similar_run: SimilarRun | None = None
     """The measured run most like it, where the ratio to it is surer than the model alone."""
     reached_by: ReachedBy | None = None
@@ -244,7 +240,7 @@ def _checked(claim: Claim, setting: Setting, job: SharedOut, evidence: Evidence)
     similar = None if evidence.memory else _similar(claim, evidence.from_run)
     probability = _probability(value, better, evidence.expected if expected else None, similar)
     reached = None if evidence.memory or verdict == "impossible" else evidence.reached
-    within = None if expected is None else (expected.low_95, expected.high_95)
+    within = None if expected is None else (expected.low_80, expected.high_80)
     too_good = verdict == "impossible" or (verdict == "optimistic" and reached is None)
     if verdict == "optimistic" and reached is not None and reached.is_allowed:
         verdict = "reached"
@@ -329,7 +325,7 @@ def _cut(expected: Expected, limit: float, higher_is_better: bool) -> list[str]:
     beyond = EXACT if higher_is_better else -EXACT
     if (expected.expected > limit * (1 + beyond)) == higher_is_better:
         return ["the model's own point lies beyond this limit: check what it starts from"]
-    end = expected.high_95 if higher_is_better else expected.low_95
+    end = expected.high_80 if higher_is_better else expected.low_80
     if abs(end / limit - 1) > EXACT:
         return []
     return ["the model's interval is cut at this limit"]

@@ -46,7 +46,7 @@ from perfmodel.resolve import Setting
 from perfmodel.specs.layout import caveats
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
-from perfmodel.step.profiled import NORMAL_80, NORMAL_95
+from perfmodel.step.profiled import NORMAL_80
 from perfmodel.units import show
 
 COUNTED = ("flops", "mfu")
@@ -255,17 +255,11 @@ def _widened(expected: Expected, spread: float) -> Expected:
     """The same with what is not known of how long training takes."""
     point = expected.expected
 
-    def end(value: float, normal: float) -> float:
-        off = math.hypot(math.log(value / point), normal * spread)
+    def end(value: float) -> float:
+        off = math.hypot(math.log(value / point), NORMAL_80 * spread)
         return point * math.exp(math.copysign(off, value - point))
 
-    return Expected(
-        point,
-        end(expected.low_80, NORMAL_80),
-        end(expected.high_80, NORMAL_80),
-        end(expected.low_95, NORMAL_95),
-        end(expected.high_95, NORMAL_95),
-    )
+    return Expected(point, end(expected.low_80), end(expected.high_80))
 
 
 def _possibly_padded(claim: Claim, setting: Setting) -> Setting:

@@ -16,7 +16,6 @@ from perfmodel.quote.shared_out import changed
 from perfmodel.resolve import Setting
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
-from perfmodel.step.profiled import NORMAL_80, NORMAL_95
 from perfmodel.transformers.evaluate import network_of
 from perfmodel.transformers.flops import COMPUTED, Count, step_flops
 
@@ -25,23 +24,17 @@ LARGE = 2.0**30
 
 
 class Expected(NamedTuple):
-    """A prediction and its interval, in increasing order."""
+    """A prediction and its 80 % interval, in increasing order."""
 
     expected: float
     low_80: float
     high_80: float
-    low_95: float
-    high_95: float
 
     def within(self, limit: float, higher_is_better: bool) -> Expected:
-        """Return the same with its ends cut at a physical limit, but not beyond the point itself."""
+        """Return the same with an end cut at a physical limit, but not beyond the point itself."""
         if higher_is_better:
-            most = max(limit, self.expected)
-            return self._replace(high_80=min(self.high_80, most), high_95=min(self.high_95, most))
-        return self._replace(
-            low_80=end_at(self.low_80, self.expected, limit),
-            low_95=end_at(self.low_95, self.expected, limit),
-        )
+            return self._replace(high_80=min(self.high_80, max(limit, self.expected)))
+        return self._replace(low_80=end_at(self.low_80, self.expected, limit))
 
 
 class Measure(NamedTuple):
@@ -64,12 +57,10 @@ class Measure(NamedTuple):
         if result is None:
             return None
         time = prediction.iteration_time
-        lows = result.low_80, result.low_95
+        low = result.low_80
         if result.clipped_by == "one accelerator" and prediction.mode == "specs":
-            lows = time**2 / result.high_80, time**2 / result.high_95
-        times = (time, lows[0], result.high_80, lows[1], result.high_95)
-        point, *ends = (self.of(time) for time in times)
-        return Expected(point, *sorted(ends[:2]), *sorted(ends[2:]))
+            low = time**2 / result.high_80
+        return Expected(self.of(time), *sorted(map(self.of, (low, result.high_80))))
 
 
 def shares_of(claim: Claim, setting: Setting) -> float:
@@ -195,10 +186,7 @@ def _efficiency_of_replicas(
     factor = m / n if claim.kind == "scaling_efficiency" else 1.0
     if ratio.low_80 is None or ratio.high_80 is None:
         return None
-    wide = (ratio.value / ratio.low_80) ** (NORMAL_95 / NORMAL_80)
-    high_95 = ratio.value * wide if ratio.clipped_at is None else ratio.high_80
-    ends = ratio.value, ratio.low_80, ratio.high_80, ratio.value / wide, high_95
-    return Expected(*(factor * end for end in ends))
+    return Expected(*(factor * end for end in (ratio.value, ratio.low_80, ratio.high_80)))
 
 
 def point_of(claim: Claim, setting: Setting) -> Point:
@@ -235,11 +223,9 @@ def expected_bus_bandwidth(point: Point) -> Expected:
     result = collective(point.collective, "auto", point, point.message_bytes)
     ends = result.interval
     assert ends is not None  # as of every collective by the library
-    low_80, high_80, low_95, high_95 = (
-        result.bus_bandwidth * result.time / end
-        for end in (ends.high_80, ends.low_80, ends.high_95, ends.low_95)
+    return Expected(
+        *(result.bus_bandwidth * result.time / t for t in (result.time, ends.high_80, ends.low_80))
     )
-    return Expected(result.bus_bandwidth, low_80, high_80, low_95, high_95)
 
 
 def measured_bus_bandwidth(point: Point, time: float) -> float:

@@ -43,10 +43,11 @@ def claimed(claim: Checked) -> str:
     return value if claim.quantity.endswith("per_second") else f"{KINDS[claim.quantity].words} of {value}"
 
 
-def interval_words(claim: Checked, level: int) -> str | None:
-    """Return the model's interval; None where it has none."""
-    low, high = getattr(claim, f"low_{level}"), getattr(claim, f"high_{level}")
-    return None if low is None else f"{value_words(claim, low)} to {value_words(claim, high)}"
+def interval_words(claim: Checked) -> str | None:
+    """Return the model's 80 % interval; None where it has none."""
+    if claim.low_80 is None or claim.high_80 is None:
+        return None
+    return f"{value_words(claim, claim.low_80)} to {value_words(claim, claim.high_80)}"
 
 
 def verdict_words(claim: Checked) -> str:
@@ -81,8 +82,7 @@ def lines_of(claim: Checked, sources: Mapping[str, Source]) -> list[tuple[str, s
     said.append(("the job", claim.scenario))
     said += [("" if i else "limit", line) for i, line in enumerate(claim.arithmetic)]
     if claim.expected is not None:
-        near, far = interval_words(claim, 80), interval_words(claim, 95)
-        said += [("model", value_words(claim, claim.expected)), ("", f"80 %: {near}"), ("", f"95 %: {far}")]
+        said += [("model", value_words(claim, claim.expected)), ("", f"80 %: {interval_words(claim)}")]
     said += [("" if i else "measured", measured_words(near)) for i, near in enumerate(claim.measured)]
     if claim.reached_by is not None:
         said.append(("reached", f"{reached_words(claim)}; {open_clause(claim)}"))

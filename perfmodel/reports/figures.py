@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from perfmodel.economics import spans
 from perfmodel.epochs_to_target import outside_published
 from perfmodel.prediction.bound import clipped_words
-from perfmodel.prediction.result import Prediction
+from perfmodel.prediction.result import Interval, Prediction
 from perfmodel.prices import Price, hour_words
 from perfmodel.step.memory import listed
 from perfmodel.step.terms import ANY_TERM, sent
@@ -70,11 +70,18 @@ def interval_lines(prediction: Prediction) -> list[tuple[str, str]]:
         return []
     lines = [
         ("80 % interval", f"{show(result.low_80, 's')} to {show(result.high_80, 's')}"),
-        ("95 % interval", f"{show(result.low_95, 's')} to {show(result.high_95, 's')}"),
+        ("95 % interval", interval_95(result)),
     ]
     if result.clipped_at is not None:
         lines.append(("cut at", clipped_words(result)))
     return lines + [("" if i else "wider because", why) for i, why in enumerate(result.wider_because)]
+
+
+def interval_95(interval: Interval) -> str:
+    """Return the 95 % interval, or why there is none."""
+    if interval.low_95 is None or interval.high_95 is None:
+        return f"not stated: {interval.no_95}"
+    return f"{show(interval.low_95, 's')} to {show(interval.high_95, 's')}"
 
 
 def target_lines(reached: dict[str, Any] | None) -> list[tuple[str, str]]:

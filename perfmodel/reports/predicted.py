@@ -59,6 +59,7 @@ def page_of_prediction(
                 (80, interval.low_80, interval.high_80),
                 (95, interval.low_95, interval.high_95),
             )
+            if low is not None and high is not None
         ]
         charts.append(
             Spans("How sure it is", spans, f"Time of an iteration, from 0; the point is {show(time, 's')}.")

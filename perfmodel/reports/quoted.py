@@ -38,7 +38,7 @@ def page_of_quote(quote: Quote, checked: Sequence[Checked], command: str | None)
             verdict_words(claim),
             value_words(claim, claim.limit),
             "-" if claim.expected is None else value_words(claim, claim.expected),
-            interval_words(claim, 80) or "-",
+            interval_words(claim) or "-",
         ]
         for claim in checked
     ]

@@ -159,8 +159,8 @@ class ValidateAnswer(TypedDict):
     """Measured runs and what the model says of them."""
 
     rows: list[dict[str, Any]]
-    """A row for each: its id and source, what was measured and predicted, the ends of the 80 % and 95 %
-    intervals, and the reason where nothing is predicted; times in seconds.  Columns differ by ``kind``."""
+    """A row for each: its id and source, what was measured and predicted, the ends of the 80 %
+    interval, and the reason where nothing is predicted; times in seconds.  Columns differ by ``kind``."""
     summary: dict[str, Any]
     """Errors (predicted over measured, less 1) in all and by group: how many, mean and median of their size,
     bias, shares within 10 % and 20 %, and how often the intervals hold."""

@@ -11,7 +11,7 @@ from perfmodel.calibration import Calibration
 from perfmodel.equations.iteration import iteration_time as added_up
 from perfmodel.errors import InputError
 from perfmodel.prediction.bound import cut_ends, least_computation_time, least_exchanged_bytes
-from perfmodel.prediction.interval import alone_of, factors, strengths
+from perfmodel.prediction.interval import alone_of, factors, scale_by, strengths
 from perfmodel.prediction.start_up import epoch_starts, startup_time
 from perfmodel.resolve import ONE_PROCESS, Setting
 from perfmodel.step.computation import Computation
@@ -129,8 +129,7 @@ def _interval(
         near, far = noisy(near, NORMAL_80, deviation), noisy(far, NORMAL_95, deviation)
     exchanged = least_exchanged_bytes(setting) * placements.least_exchange_rate
     least_time = np.maximum(least_computation_time(setting), exchanged)
-    ends = {"low_80": iteration_time / near, "high_80": iteration_time * near}
-    ends |= {"low_95": iteration_time / far, "high_95": iteration_time * far}
+    ends = scale_by(result, mode).ends(iteration_time, near, far)
     alone = alone_of(setting, work.alone(setting.accumulation_steps), result, mode, constants, deviation)
     return cut_ends(ends, iteration_time, least_time, alone)
 

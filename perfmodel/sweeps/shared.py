@@ -328,7 +328,7 @@ def answers(
     spread = new.spread
     if start is not None:
         spread = updated(traits_of(block), new.plain.spread, start.runs, new.stretch).spread
-    report |= cut_ends(ends(time, spread), time, least_computation_time(block))
+    report |= cut_ends(ends(time, spread, new.scale), time, least_computation_time(block))
     fast = [bulk_bandwidth(link, constants) for link in (setting.inter_link, setting.intra_link)]
     over = np.where(block.domains > 1, *fast)
     return report | {

@@ -193,7 +193,6 @@ def why_wider(new: Novelty, spread_of: Callable[[Novelty], Any] | None = None) -
     return [reason(words, factor, scale) for factor, words, scale in found if factor > least]
 
 
-def ends(time: Any, spread: Any) -> dict[str, Any]:
-    """Return where a time lies with 80 and 95 % confidence [s]."""
-    near, wide = ops.exp(NORMAL_80 * spread), ops.exp(NORMAL_95 * spread)
-    return {"low_80": time / near, "high_80": time * near, "low_95": time / wide, "high_95": time * wide}
+def ends(time: Any, spread: Any, scale: Scale) -> dict[str, Any]:
+    """Return where a time lies with 80 and 95 % confidence [s], as far as the sources of a scale say."""
+    return scale.ends(time, ops.exp(NORMAL_80 * spread), ops.exp(NORMAL_95 * spread))

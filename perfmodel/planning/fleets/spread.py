@@ -32,15 +32,19 @@ def interval_of(step: FleetStep) -> Interval | None:
     if len(known) == 1:
         return known[0]
     times = [part.prediction.iteration_time for part in step.parts]
-    of_80 = [Ends(t / each.low_80, each.high_80 / t) for t, each in zip(times, known, strict=True)]
-    of_95 = [Ends(t / each.low_95, each.high_95 / t) for t, each in zip(times, known, strict=True)]
-    near, far = ends_of(step, of_80), ends_of(step, of_95)
     time = step.iteration_time
+    ends: dict[str, float | None] = {}
+    for low, high in (("low_80", "high_80"), ("low_95", "high_95")):
+        each = [
+            Ends(t / getattr(one, low), getattr(one, high) / t)
+            for t, one in zip(times, known, strict=True)
+            if getattr(one, low) is not None
+        ]
+        whole = ends_of(step, each) if len(each) == len(known) else None
+        ends |= {low: whole and time / whole.shorter, high: whole and time * whole.longer}
     return Interval.model_construct(
-        low_80=time / near.shorter,
-        high_80=time * near.longer,
-        low_95=time / far.shorter,
-        high_95=time * far.longer,
+        **ends,
+        no_95=next((each.no_95 for each in known if each.no_95), None),
         wider_because=list(dict.fromkeys(reason for each in known for reason in each.wider_because)),
         clipped_at=None,
     )
