@@ -86,6 +86,15 @@ class Anchor(NamedTuple):
         return {**kept, **self.options, "world_size": self.world_size}
 
 
+class Repeat(NamedTuple):
+    """The job itself was measured, on as many accelerators, and trains copies of a network."""
+
+    anchor: str | None
+    """The anchor as it was given; None of a calibration file."""
+    noise: float
+    """Standard deviation of the logarithm of its time, when it is measured again."""
+
+
 def parse_anchors(text: str) -> list[Anchor]:
     """Read the anchors of a transformer.
 

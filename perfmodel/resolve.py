@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from perfmodel.anchor import with_measured_runs
+from perfmodel.anchor import Repeat, with_measured_runs
 from perfmodel.calibration import calibration
 from perfmodel.errors import InputError
 from perfmodel.link_caveats import GENERIC_NODE, check_racks, doubt_adapters, doubt_links, require_network
@@ -46,15 +46,6 @@ is a virtual one, it finds none and opens one."""
 ONE_PROCESS = "data-parallel-single-process"
 WITHIN_A_NODE = ("parameter-server-local", ONE_PROCESS)
 """Strategies whose accelerators share one host."""
-
-
-class Repeat(NamedTuple):
-    """The job itself was measured, on as many accelerators, and trains copies of a network."""
-
-    anchor: str | None
-    """The anchor as it was given; None of a calibration file."""
-    noise: float
-    """Standard deviation of the logarithm of its time, when it is measured again."""
 
 
 class Setting(NamedTuple):

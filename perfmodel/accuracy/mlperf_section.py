@@ -59,8 +59,8 @@ def covered() -> dict[str, dict[str, Any]]:
     for name, mode in MODES.items():
         rows = [each.iteration for each in compare_mlperf(mode) if each.interval and each.iteration_time]
         for size, holds in SIZES.items():
-            if found := [row for row in rows if holds(row.run.world_size)]:
-                result[f"MLPerf, {name}{size}"] = statistics(found)
+            if alike := [row for row in rows if holds(row.run.world_size)]:
+                result[f"MLPerf, {name}{size}"] = statistics(alike)
     return result
 
 

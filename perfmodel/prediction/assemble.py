@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from perfmodel.anchor import Repeat
 from perfmodel.calibration import Calibration, calibrated, constants_of
 from perfmodel.errors import InputError
 from perfmodel.prediction.absurd import absurd, checked
@@ -19,7 +20,7 @@ from perfmodel.prediction.start_up import epoch_start, start_up, together
 from perfmodel.prediction.traffic import traffic_of
 from perfmodel.prediction.understood import understood
 from perfmodel.prediction.verdict import placement, slower_than_one, verdict
-from perfmodel.resolve import ONE_PROCESS, Repeat, Setting, resolve
+from perfmodel.resolve import ONE_PROCESS, Setting, resolve
 from perfmodel.specs.compression import caveats as compression_caveats
 from perfmodel.specs.scenario import AnyScenario, Scenario, scenario_of
 from perfmodel.specs.store import Catalogue

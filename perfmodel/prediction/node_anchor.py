@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
-from perfmodel.anchor import parse_anchor
+from perfmodel.anchor import Repeat, parse_anchor
 from perfmodel.calibration import Calibration
 from perfmodel.errors import InputError
 from perfmodel.evidence import REPEAT
 from perfmodel.prediction.verdict import placement
-from perfmodel.resolve import Repeat, Setting, resolve
+from perfmodel.resolve import Setting, resolve
 from perfmodel.root import bisect
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue

@@ -18,8 +18,8 @@ OTHERWISE = ("anchor", "profile", "calibration", "scaling")
 
 def job_key(setting: Setting) -> str:
     """Return what tells a job of copies from all others."""
-    told = {name: value for name, value in understood(setting).items() if name not in OTHERWISE}
-    return fingerprint(json.dumps(told, sort_keys=True, default=str).encode())
+    facts = {name: value for name, value in understood(setting).items() if name not in OTHERWISE}
+    return fingerprint(json.dumps(facts, sort_keys=True, default=str).encode())
 
 
 def moved(setting: Setting, own: OwnEffects) -> dict[str, float]:

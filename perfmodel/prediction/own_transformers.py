@@ -49,29 +49,31 @@ def remarks(
     constants : beside which the runs were predicted
     time, least_time : predicted with the runs, and the least that physics allows [s]
     """
-    said, doubts = [], []
+    lines, caveats = [], []
     anchors = parse_anchors(str(setting.scenario.anchor)) if setting.measured else []
     for run, anchor in zip(setting.measured, anchors, strict=True):
         measured = float(anchor.iteration_time(run.global_batch_size, run.workload.sequence_length))
         ratio = math.exp(run_of(run, measured, constants).miss)
         assert run.layout is not None
-        said.append(
+        lines.append(
             f"anchored on {show(measured, 's')} measured on {run.world_size} GPUs "
             f"({short(run.layout.words())}), {ratio:.2f} x what is predicted of that run"
         )
         if (doubt := slip_note(anchor.words(), ratio)) is not None:
-            doubts.append(doubt)
+            caveats.append(doubt)
         elif not 1 / IMPLAUSIBLE < ratio < IMPLAUSIBLE:
-            doubts.append("check the anchor's unit, batch and layout: few measured runs are as far off")
+            caveats.append("check the anchor's unit, batch and layout: few measured runs are as far off")
     if constants.own is not None and constants.own.transformers:
-        said.append(f"{constants.own.runs} runs of your own ({constants.own.file})")
-    said.append(f"{_alike(setting, start.runs)}: all times x {math.exp(start.shift):.2f}, {_width(*spreads)}")
+        lines.append(f"{constants.own.runs} runs of your own ({constants.own.file})")
+    lines.append(
+        f"{_alike(setting, start.runs)}: all times x {math.exp(start.shift):.2f}, {_width(*spreads)}"
+    )
     if time < least_time:
-        doubts.append(
+        caveats.append(
             f"{show(time, 's')} is less than the {show(least_time, 's')} that peaks and links allow: "
             "check the unit and the batch of what was measured"
         )
-    return ["; ".join(said), *doubts]
+    return ["; ".join(lines), *caveats]
 
 
 def _alike(setting: Setting, runs: Sequence[Run]) -> str:

@@ -189,8 +189,8 @@ def why_wider(new: Novelty, spread_of: Callable[[Novelty], Any] | None = None) -
     spread_of : as of ``Novelty.reasons``, where own runs narrow it; what then widens little is not named
     """
     least = 0.0 if spread_of is None else NOTICED
-    found = new.reasons() if spread_of is None else new.reasons(spread_of)
-    return [reason(words, factor, scale) for factor, words, scale in found if factor > least]
+    reasons = new.reasons() if spread_of is None else new.reasons(spread_of)
+    return [reason(words, factor, scale) for factor, words, scale in reasons if factor > least]
 
 
 def ends(time: Any, spread: Any, scale: Scale) -> dict[str, Any]:
