@@ -23,8 +23,14 @@ from perfmodel.prediction.ratio import (
     learned,
     ratio_between,
     unshared_of,
+    variance_between,
 )
+from perfmodel.resolve import resolve
 from perfmodel.resources import folder
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
+from perfmodel.transformers.levels import covariance, traits_of
+from perfmodel.transformers.levels import learned as learned_levels
 
 BASE = {"gpus": 32, "inter_link": "ethernet-25g-tcp"}
 CHANGES = (
@@ -61,6 +67,7 @@ def test_a_ratio_is_surer_than_its_parts(change):
     assert 0.5 <= ratio.sure <= 1
 
 
+HALVES = 0.3, 0.3
 SWITCHED = (
     {"compression": "fp16"},
     {"compression": "topk:0.01"},
@@ -78,16 +85,16 @@ SWITCHED = (
 def test_whatever_is_switched_on_is_not_shared(change):
     """None of a scenario is what a job does without, and not what is unknown of it."""
     one, other = job_of(predict(**BASE)), job_of(predict(**{**BASE, **change}))
-    assert unshared_of(one, other) > learned()[COPIES]["anything"] - 1e-12
+    assert unshared_of(one, other, HALVES) > learned()["anything"] - 1e-12
     if change.keys() != {"connections", "accelerators_per_node"} & change.keys():
         assert dict(zip(DISTANCES, distances(one, other), strict=True))["plan"]
 
 
 def test_a_measured_start_shares_nothing_with_specs():
     specs, anchored = predict(**BASE), predict(**BASE, anchor="iteration_time=0.1s@1")
-    assert unshared_of(job_of(specs), job_of(anchored)) == 1
+    assert unshared_of(job_of(specs), job_of(anchored), HALVES) == 1
     more = predict(**{**BASE, "gpus": 64}, anchor="iteration_time=0.1s@1")
-    assert unshared_of(job_of(more), job_of(anchored)) < 0.2
+    assert unshared_of(job_of(more), job_of(anchored), HALVES) < 0.2
 
 
 def test_more_of_the_same_machines_is_another_size_and_nothing_else():
@@ -145,14 +152,31 @@ def test_shares_are_found_again():
         half_width,
         half_width,
         apart,
+        np.zeros(count),
     )
     assert ratio_fit.fit(pairs) == pytest.approx(shares, abs=0.04)
 
 
 def test_shares_that_come_along():
-    for kind in (COPIES, SHARED_OUT):
-        assert all(share >= 0 for share in learned()[kind].values())
-        assert learned()[kind].keys() == {"anything", *DISTANCES}
+    assert all(share >= 0 for share in learned().values())
+    assert learned().keys() == {"anything", *DISTANCES}
+
+
+def test_transformers_share_what_own_runs_share():
+    """The variance between two jobs is that of the levels by which one, measured, moves the other."""
+    job = {"workload": "llama-3-8b", "node": "dgx-h100", "gpus": 64, "global_batch_size": 256}
+    changes = ({"tensor_parallel": 4}, {"gpus": 128}, {"workload": "llama-2-13b"}, {"precision": "fp8"})
+    one = predict(**job)
+    for change in changes:
+        other = predict(job | change)
+        settings = [resolve(Scenario(**job | each), Catalogue.built_in()) for each in ({}, change)]
+        traits = [traits_of(each) for each in settings]
+        levels = learned_levels()
+        by_hand = 2 * (levels.within - covariance(*traits, 0.0, levels))
+        assert variance_between(job_of(one), job_of(other)) == pytest.approx(float(by_hand), rel=1e-9)
+    again = unshared_of(job_of(one), job_of(one), HALVES, is_again=True)
+    assert 0 < again < 0.2
+    assert unshared_of(job_of(one), job_of(one), HALVES) == 0
 
 
 def test_coverage_in_the_report():

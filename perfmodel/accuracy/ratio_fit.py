@@ -11,7 +11,7 @@ import numpy as np
 from perfmodel.accuracy.ratio_pairs import Pairs, judged_runs, named, pairs_of
 from perfmodel.arrays import Array
 from perfmodel.equations.ratio import ratio_half_width
-from perfmodel.prediction.ratio import ALWAYS, DISTANCES, RESULT
+from perfmodel.prediction.ratio import ALWAYS, COPIES, DISTANCES, RESULT, SHARED_OUT
 from perfmodel.step.profiled import NORMAL_80
 from perfmodel.writing import write_whole
 
@@ -97,8 +97,8 @@ def coverages() -> tuple[Coverage, ...]:
     result: list[Coverage] = []
     for kind, runs in judged_runs().items():
         pairs = pairs_of(runs)
-        half = np.empty(len(pairs.miss))
-        for source in np.unique(pairs.sources):
+        half = by_levels(pairs) if kind == SHARED_OUT else np.empty(len(pairs.miss))
+        for source in np.unique(pairs.sources) if kind == COPIES else ():
             own = pairs.sources == source
             half[own] = half_widths(pairs.rows(own), fit(pairs.rows(~own)))
         names = np.array([named(int(each)) for each in pairs.differing])
@@ -125,14 +125,17 @@ def _coverage(kind: str, differing: str, pairs: Pairs, half: Array) -> Coverage:
     )
 
 
+def by_levels(pairs: Pairs) -> Array:
+    """Return half the 80 % interval of the ratio of each pair of transformers as a logarithm."""
+    both = 2 * pairs.one_half_width * pairs.other_half_width
+    unshared = NORMAL_80**2 * pairs.variance / both
+    return np.asarray(ratio_half_width(pairs.one_half_width, pairs.other_half_width, unshared))
+
+
 def refit() -> None:
-    """Fit to the shipped runs; write the result, whole or not at all."""
-    unshared: dict[str, dict[str, float]] = {}
-    for kind, runs in judged_runs().items():
-        shares = fit(pairs_of(runs))
-        unshared[kind] = {
-            name: float(f"{share:.4g}") for name, share in zip((ALWAYS, *DISTANCES), shares, strict=True)
-        }
+    """Fit to the shipped runs of copies; write the result, whole or not at all."""
+    shares = zip((ALWAYS, *DISTANCES), fit(pairs_of(judged_runs()[COPIES])), strict=True)
+    unshared = {name: float(f"{share:.4g}") for name, share in shares}
     table: dict[str, Any] = {"made_by": "python -m perfmodel.accuracy.ratio_fit", "unshared": unshared}
     write_whole(RESULT, json.dumps(table, indent=1) + "\n")
 

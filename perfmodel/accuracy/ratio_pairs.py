@@ -18,7 +18,7 @@ from perfmodel.accuracy.summary import trusted
 from perfmodel.accuracy.transformer_compare import Row, novelty_of, shipped_out_of_sample
 from perfmodel.accuracy.transformer_rows import TransformerRun
 from perfmodel.arrays import Array, Flags, Integers, Names
-from perfmodel.prediction.ratio import COPIES, DISTANCES, SHARED_OUT, Job, distances
+from perfmodel.prediction.ratio import COPIES, DISTANCES, SHARED_OUT, Job, distances, variance_between
 
 MOST_TRIED = 30_000
 """Pairs of a source that are looked at; of more, so many drawn with a fixed seed."""
@@ -49,6 +49,8 @@ class Pairs(NamedTuple):
     other_half_width: Array
     apart: Array
     """Shape (pairs, distances)."""
+    variance: Array
+    """Of the difference of transformers' errors, by levels that have not seen the source; else 0."""
 
     def rows(self, which: Flags) -> Pairs:
         """Return some of the pairs."""
@@ -142,7 +144,9 @@ def _pairs(source: str, runs: Sequence[Judged]) -> Iterable[tuple[object, ...]]:
         one, other = runs[first], runs[second]
         apart = distances(one.job, other.job)
         if differing := sum(1 << bit for bit, each in enumerate(apart) if each):
-            row = source, differing, abs(one.miss - other.miss), one.half_width, other.half_width, apart
+            variance = variance_between(one.job, other.job, source) if one.job.kind == SHARED_OUT else 0.0
+            widths = one.half_width, other.half_width
+            row = source, differing, abs(one.miss - other.miss), *widths, apart, variance
             alike[differing].append(row)
     for those in alike.values():
         yield from draw.sample(those, min(len(those), MOST_ALIKE))

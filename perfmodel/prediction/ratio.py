@@ -1,8 +1,9 @@
 """How many times as fast one prediction is as another, and how sure that is.
 
 Two predictions share most of their error: the same chip, software and network are off by the same factor.
-How much they share, by what they have in common, is learned from pairs of measured runs of one source, each
-predicted by a fit to other sources (``perfmodel.accuracy.ratio_fit``).
+Of transformers the levels say how much they share, by which own runs move a prediction, too.  Of copies of a
+network it is learned from pairs of measured runs of one source, each predicted by a fit to other sources
+(``perfmodel.accuracy.ratio_fit``).
 """
 
 from __future__ import annotations
@@ -112,22 +113,56 @@ def job_of(prediction: Prediction) -> Job:
 
 
 @cache
-def learned() -> Mapping[str, Mapping[str, float]]:
-    """Return the share of the error that each difference takes away, by kind of prediction."""
-    table: Mapping[str, Mapping[str, float]] = json.loads(RESULT.read_text("utf-8"))["unshared"]
+def learned() -> Mapping[str, float]:
+    """Return the share of the error of copies of a network that each difference takes away."""
+    table: Mapping[str, float] = json.loads(RESULT.read_text("utf-8"))["unshared"]
     return table
 
 
-def unshared_of(one: Job, other: Job) -> float:
-    """Return the share of their error that two jobs do not have in common: 0 of the same job, at most 1."""
-    if one == other:
+def unshared_of(one: Job, other: Job, half_widths: tuple[float, float], is_again: bool = False) -> float:
+    """Return the share of their error that two jobs do not have in common: 0 of the same job, at most 1.
+
+    Parameters
+    ----------
+    one, other : the jobs
+    half_widths : of their 80 % intervals, in log time
+    is_again : whether even the same job was run by somebody else
+    """
+    if one == other and not is_again:
         return 0.0
     if (one.kind, one.start) != (other.kind, other.start):
         return 1.0
-    apart = distances(one, other)
-    shares = learned()[one.kind]
+    if one.kind == SHARED_OUT:
+        both = 2 * half_widths[0] * half_widths[1]
+        return min(1.0, NORMAL_80**2 * variance_between(one, other) / both) if both else 1.0
+    apart, shares = distances(one, other), learned()
     each = (shares[name] * distance for name, distance in zip(DISTANCES, apart, strict=True))
     return min(1.0, shares[ALWAYS] + sum(each))
+
+
+def variance_between(one: Job, other: Job, without: str | None = None) -> float:
+    """Return the variance of the difference of two transformers' errors, but for what their source is missed by.
+
+    Parameters
+    ----------
+    one, other : the jobs
+    without : a source whose rows the levels may not have seen
+    """
+    from perfmodel.transformers.levels import LAYOUT
+    from perfmodel.transformers.levels import learned as levels_without
+
+    levels, unlike = levels_without(without), dict(zip(DISTANCES, distances(one, other), strict=True))
+    differ = sum(one.plan.get(name) != other.plan.get(name) for name in LAYOUT)
+    lengths = [job.workload[1] or 1 for job in (one, other)]
+    distance = (
+        sum(levels.falls[name] * unlike[name] for name in ("accelerator", "precision", "software"))
+        + levels.falls["layout"] * differ / 2
+        + levels.falls["world_size"] * unlike["world size"]
+        + levels.falls["micro_batch_size"] * unlike["batch"]
+        + levels.falls["sequence_length"] * abs(math.log(lengths[0] / lengths[1]))
+    )
+    network = levels.network**2 * (one.workload[0] != other.workload[0])
+    return 2 * (network + levels.row**2 * -math.expm1(-distance) + levels.rest**2)
 
 
 def network_order(one: Prediction, other: Prediction, catalogue: Catalogue | None = None) -> int:
@@ -199,10 +234,8 @@ def _ratio(one: Prediction, other: Prediction, to: str) -> Ratio:
     if one.interval is None or other.interval is None:
         return Ratio.model_construct(to=to, value=value, low_80=None, high_80=None, sure=None)
     jobs = job_of(one), job_of(other)
-    unshared = unshared_of(*jobs)
-    half = float(
-        ratio_half_width(_half_width(one, one.interval), _half_width(other, other.interval), unshared)
-    )
+    halves = _half_width(one, one.interval), _half_width(other, other.interval)
+    half = float(ratio_half_width(*halves, unshared_of(*jobs, halves)))
     low, high, clipped_at = value / math.exp(half), value * math.exp(half), None
     accelerators = _accelerators(jobs[0], jobs[1])
     if accelerators > 1 and high > accelerators:

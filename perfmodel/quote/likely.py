@@ -10,7 +10,7 @@ from perfmodel.accuracy.scenarios import Refused, scenario_of_run
 from perfmodel.equations.ratio import ratio_half_width
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
-from perfmodel.prediction.ratio import ALWAYS, Job, job_of, learned, unshared_of
+from perfmodel.prediction.ratio import Job, job_of, unshared_of
 from perfmodel.quote.similar_runs import SimilarRun, as_open
 from perfmodel.quote.similar_transformers import SimilarTransformer
 from perfmodel.specs.store import Catalogue
@@ -92,7 +92,6 @@ def _likely(
     if prediction.interval is None:
         return None
     own = math.log(prediction.interval.high_80 / prediction.iteration_time)
-    # another run of the very job is still another run
-    unshared = max(unshared_of(job_of(prediction), job), learned()[job.kind][ALWAYS])
-    half = float(ratio_half_width(own / prediction.interval.scale, half_width, unshared))
+    halves = own / prediction.interval.scale, half_width
+    half = float(ratio_half_width(*halves, unshared_of(job_of(prediction), job, halves, is_again=True)))
     return Likely(id, source, prediction.iteration_time * ratio, half) if half < SURER * own else None
