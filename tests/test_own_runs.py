@@ -546,3 +546,12 @@ def test_runs_that_contradict_each_other_widen(tmp_path):
         answer = predict(near, world_size=16, calibration=str(tmp_path / "mine.json"))
         widths.append(math.log(answer.interval.high_80 / answer.iteration_time))
     assert widths[1] > 1.3 * widths[0]
+
+
+def test_validate_reads_the_file_that_calibrate_learns_from(tmp_path):
+    runs = [LLAMA | {"world_size": 16}, {"workload": "resnet50", "node": "dgx-1v", "world_size": 8}]
+    file = written(tmp_path / "mine.csv", runs, 1.25)
+    rows = perfmodel.validate(data=file).rows
+    assert [row.predicted / row.measured for row in rows] == pytest.approx([0.8, 0.8])
+    learned = calibrate(data=file)
+    assert [math.exp(answer.before) for answer in learned.answers] == pytest.approx([0.8, 0.8])

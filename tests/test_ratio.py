@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfmodel import compare, plan, predict, scale
+from perfmodel import compare, layouts, plan, predict, scale
 from perfmodel.accuracy import ratio_fit, ratio_pairs
 from perfmodel.equations.ratio import ratio_half_width
 from perfmodel.planning.goal import OF_SCENARIO
@@ -44,6 +44,15 @@ CHANGES = (
     {"local_batch_size": 32},
 )
 HALF = st.floats(0.01, 1.0)
+HOW = (
+    "tensor_parallel",
+    "pipeline_parallel",
+    "virtual_stages",
+    "context_parallel",
+    "sharding",
+    "recompute",
+    "micro_batch_size",
+)
 
 
 def half(ratio):
@@ -240,3 +249,17 @@ def test_a_plan_says_it_of_the_best_of_every_other_machine():
 def asked_of(row):
     decided = {name: getattr(row, name) for name in OF_SCENARIO}
     return {"workload": "resnet50"} | {name: value for name, value in decided.items() if value is not None}
+
+
+def test_a_layout_that_is_hardly_slower_may_be_the_faster_one():
+    """As sure as the ratio of two predictions of them."""
+    job = {"workload": "llama-3-8b", "gpus": 64, "node": "dgx-h100", "global_batch_size": 256}
+    rows = layouts(**job).rows
+    assert rows[0].slower_than_first is None
+    chances = [row.slower_than_first for row in rows[1:]]
+    assert all(0.5 <= chance <= 1 for chance in chances)
+    far = next(row for row in rows if row.iteration_time > 1.5 * rows[0].iteration_time)
+    assert far.slower_than_first > 0.9 > chances[0]
+    first, second = (predict(**job, **{name: row.layout[name] for name in HOW}) for row in (rows[0], far))
+    expected = ratio_between(first, second, "far").sure
+    assert far.slower_than_first == pytest.approx(expected, abs=0.02)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -17,6 +17,7 @@ from perfmodel.candidates import TooManyCandidates
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.link_caveats import doubt_adapters
 from perfmodel.prediction.bound import end_at, least_layout_time
+from perfmodel.prediction.layout_order import Timed, slower_than_first
 from perfmodel.prediction.memory_odds import memory_figures
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.layout import caveats, check_adapters
@@ -82,6 +83,8 @@ class LayoutRow:
     """Options that start it, where the stack has such."""
     caveats: list[str]
     """What is possible and poor of it."""
+    slower_than_first: float | None = None
+    """Probability that it is slower than the first layout; None of the first."""
 
     @property
     def words(self) -> str:
@@ -281,9 +284,22 @@ def layouts(
     if gpus > fabric.domain and not network_cap and node is not None:
         doubt_adapters(known.node(node), fabric.inter_link, int(fabric.nics), network_cap, notes)
     others = widenings(model, length, precision, rows[0].mfu)
-    said = tuple(notes), tuple(why_wider(novelty(model, fabric.accelerator.id, name, others=others)))
+    new = novelty(model, fabric.accelerator.id, name, others=others)
+    rows = _with_order(rows, network.id, length, (fabric.accelerator.id, name, precision), new.scale.factor)
+    said = tuple(notes), tuple(why_wider(new))
     answer = Layouts(network.name, machine, rows, *counts, capacity, ruled_out, _grid(result), asked, *said)
     return answer if conditions is None else with_costs(answer, conditions, known)
+
+
+def _with_order(
+    rows: tuple[LayoutRow, ...], network: str, length: int, where: tuple[str, str, str], scale: float
+) -> tuple[LayoutRow, ...]:
+    """Return rows that know how likely each is slower than the first, without the ledger's scale."""
+    halves = [math.log(row.interval["high_80"] / row.iteration_time) / scale for row in rows]
+    timed = [Timed(row.layout, row.iteration_time, half) for row, half in zip(rows, halves, strict=True)]
+    chances = slower_than_first(network, length, where, timed)
+    later = (replace(row, slower_than_first=chance) for row, chance in zip(rows[1:], chances, strict=True))
+    return rows[0], *later
 
 
 def _grid(result: SearchResult) -> tuple[LayoutCell, ...]:

@@ -94,6 +94,7 @@ def _show(answer: Layouts, top: int) -> None:
 
     from perfmodel.cli.render import console, table
     from perfmodel.prediction.memory_odds import short_verdict
+    from perfmodel.prediction.result import sureness
     from perfmodel.reports.figures import ruled_out_lines, run_of_layouts
     from perfmodel.transformers.flops import NOMINAL_WORDS
     from perfmodel.transformers.grid import TOO_LARGE
@@ -119,6 +120,10 @@ def _show(answer: Layouts, top: int) -> None:
     best = answer.rows[0]
     low, high = (show(best.interval[end], "s") for end in ("low_80", "high_80"))
     out.print(Text(f"the first: {low} to {high} with 80 % confidence"))
+    others = [row.slower_than_first for row, _ in rows[1:] if row.slower_than_first is not None]
+    if others:
+        last = f", than the last here {sureness(others[-1])}" if len(others) > 1 else ""
+        out.print(Text(f"the first is faster than the second: {sureness(others[0])}{last}"))
     if (line := run_of_layouts(answer)) is not None:
         out.print(Text(f"by the first, {line}"))
     for reason in answer.wider_because:

@@ -141,7 +141,7 @@ def unshared_of(one: Job, other: Job, half_widths: tuple[float, float], is_again
 
 
 def variance_between(one: Job, other: Job, without: str | None = None) -> float:
-    """Return the variance of the difference of two transformers' errors, but for what their source is missed by.
+    """Return the variance of the difference of two transformers' errors, but for that of their source.
 
     Parameters
     ----------
