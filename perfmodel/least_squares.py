@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -90,3 +90,8 @@ def least_squares(
         iterations=iterations,
         converged=converged,
     )
+
+
+def solved(matrix: Any, columns: Any) -> Any:
+    """Return what a matrix, or each of many, makes the columns of, shape (..., rows, columns)."""
+    return np.linalg.solve(matrix, columns)

@@ -152,7 +152,8 @@ def cap_note(node: Node, link: Link, nics: int, keeps: bool = True) -> str | Non
     if cap is None or capped(link, node, nics, keeps) is link:
         return None
     limit = show(cap, "B/s")
-    return f"{node.id} may send {limit} over any link: --no-network-cap predicts without that limit"
+    over = "any link" if node.rented else f"its own {node.inter_link}"
+    return f"{node.id} may send {limit} over {over}: --no-network-cap predicts without that limit"
 
 
 def check_racks(oversubscription: float, rack_nodes: int | None) -> float:

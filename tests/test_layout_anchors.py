@@ -15,7 +15,7 @@ import perfmodel
 from perfmodel.anchor import OWN, parse_anchor
 from perfmodel.cli import main
 from perfmodel.errors import InputError
-from perfmodel.evidence import KNOWN, REPEAT, TRANSFORMERS, scale_of
+from perfmodel.evidence import FREEDOM, KNOWN, REPEAT, TRANSFORMERS, scale_of
 from perfmodel.explanations import explain
 from perfmodel.prediction import predict
 from perfmodel.sensitivity.elasticity import sensitivity
@@ -38,30 +38,34 @@ def factor(answer, **job):
     return answer.iteration_time / predict(**job).iteration_time
 
 
-def share(world, micro, layout, spread):
-    """Return what one run of the same network on the same machine says of another, by hand."""
+def share(world, micro, layout, spread, ratio):
+    """Return what one run of the same network on the same machine says of another, by hand.
+
+    The run took ``ratio`` times what is predicted; one that is far off doubts the levels, not its repeats.
+    """
     known = learned()
     away = known.falls["world_size"] * math.log(world) + known.falls["micro_batch_size"] * math.log(micro)
     near = math.exp(-away - known.falls["layout"] * layout / 2)
     within = known.network**2 + known.row**2 + known.rest**2
     source = max(spread**2 - within, known.source**2)
-    return (source + known.network**2 + known.row**2 * near) / (source + within)
+    wider = max(1, (FREEDOM + math.log(ratio) ** 2 / (source + within + REPEAT**2)) / (FREEDOM + 1))
+    return (source + known.network**2 + known.row**2 * near) / (source + within + REPEAT**2 / wider)
 
 
 def test_a_run_moves_another_by_what_jobs_of_one_source_share():
     """Accelerators 4 times, micro-batch half, tensors and stages differ."""
-    weight = share(4, 2, 2, SPREAD)
     specs = predict(**RUN).iteration_time
-    for ratio in (0.9, 1.3):
+    for ratio in (0.9, 1.3, 2.5):
+        weight = share(4, 2, 2, SPREAD, ratio)
         answer = predict(**JOB, anchor=f"iteration_time={specs * ratio!r}s{OF_RUN}")
-        assert factor(answer, **JOB) == pytest.approx(ratio**weight, rel=1e-12)
+        assert factor(answer, **JOB) == pytest.approx(ratio**weight, rel=1e-9)
         assert answer.mode == "anchored"
         assert sum(answer.terms.values()) == pytest.approx(answer.iteration_time, rel=1e-12)
         alone = predict(**JOB)
         assert answer.scaling_efficiency == pytest.approx(alone.scaling_efficiency, rel=1e-12)
         assert answer.bubble_fraction == pytest.approx(alone.bubble_fraction, rel=1e-12)
-        assert answer.mfu == pytest.approx(alone.mfu / ratio**weight, rel=1e-12)
-    tokens = 128 * 8192 / specs / 1.3
+        assert answer.mfu == pytest.approx(alone.mfu / ratio**weight, rel=1e-9)
+    tokens = 128 * 8192 / specs / 2.5
     by_rate = predict(**JOB, anchor=f"tokens_per_second={tokens!r}{OF_RUN}")
     assert by_rate.iteration_time == pytest.approx(answer.iteration_time, rel=1e-12)
 
@@ -69,7 +73,7 @@ def test_a_run_moves_another_by_what_jobs_of_one_source_share():
 def test_the_measured_job_itself_is_predicted_as_measured():
     for job in (JOB, LLAMA | {"gpus": 8}, JOB | {"workload": "mixtral-8x7b", "expert_parallel": 8}):
         answer = predict(**job, anchor=f"iteration_time=9.5s@{job['gpus']}")
-        assert answer.iteration_time == pytest.approx(9.5, rel=1e-12)
+        assert answer.iteration_time == pytest.approx(9.5, rel=0.03)  # but for the noise of repeats
         assert any("the same job" in words for words in answer.warnings)
         other = predict(
             **job | {"recompute": "full"}, anchor=f"iteration_time=9.5s@{job['gpus']},recompute=none"
@@ -86,7 +90,7 @@ def test_a_measurement_narrows_the_interval_the_more_the_nearer_it_is():
         assert answer.iteration_time == pytest.approx(specs.iteration_time, rel=1e-12)
         width.append(math.log(answer.interval.high_80 / answer.iteration_time))
     assert width == sorted(width, reverse=True)
-    assert width[-1] == pytest.approx(NORMAL_80 * REPEAT * math.sqrt(2))
+    assert width[-1] == pytest.approx(NORMAL_80 * REPEAT * math.sqrt(2), rel=0.01)
 
 
 def test_another_layout_machine_or_precision_says_less_than_the_job_itself():
@@ -227,7 +231,9 @@ def test_sensitivity_is_the_models_and_the_anchors_weight():
         {row.name: row.time.value for row in sensitivity(Scenario(**JOB, **more), Catalogue.built_in()).rows}
         for more in ({}, {"anchor": words})
     )
-    assert anchored.pop("measured_iteration_time") == pytest.approx(share(4, 1, 1, SPREAD), rel=1e-3)
+    assert anchored.pop("measured_iteration_time") == pytest.approx(
+        share(4, 1, 1, SPREAD, 1.0), rel=0.02
+    )  # nearly: the further off, the more it counts
     assert anchored == pytest.approx(plain, abs=1e-9)
 
 
@@ -276,3 +282,25 @@ def test_several_anchors_are_one_update():
     assert table["iteration_time"][0] == pytest.approx(both.iteration_time, rel=1e-9)
     with pytest.raises(InputError, match="several runs are of transformers"):
         predict(gpus=8, anchor="iteration_time=1s@8; iteration_time=1s@4")
+
+
+def test_the_same_job_is_the_same_in_all_its_options():
+    """A run says of another only what jobs of one owner share, whatever option makes it another."""
+    time = 1.3 * predict(**JOB).iteration_time
+    anchor = f"iteration_time={time!r}s@64"
+    for change in ({"lora": 16}, {"rack_nodes": 2, "oversubscription": 4}, {"nics": 1}):
+        job = JOB | change
+        run = f"iteration_time={1.3 * predict(**job).iteration_time!r}s@64"
+        assert any("the same job" in each for each in predict(**job, anchor=run).warnings)
+    other = predict(**JOB, accelerators_per_node=4, anchor=anchor + ",accelerators_per_node=8")
+    assert not any("the same job" in each for each in other.warnings)
+
+
+def test_repeated_anchors_are_averaged_in_a_sweep_too():
+    for more in ("", ",tensor_parallel=4"):
+        anchors = f"iteration_time=9s@64; iteration_time=9.3s@64{more}"
+        table = sweep(JOB | {"anchor": anchors, "tensor_parallel": [2, 4]}).table()
+        for row, tensor in enumerate((2, 4)):
+            answer = predict(JOB | {"tensor_parallel": tensor}, anchor=anchors)
+            assert table["iteration_time"][row] == pytest.approx(answer.iteration_time, rel=1e-9)
+            assert table["high_80"][row] == pytest.approx(answer.interval.high_80, rel=1e-9)

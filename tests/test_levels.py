@@ -30,7 +30,7 @@ def test_what_predicts_a_run_is_what_own_runs_do():
     misses, spreads = np.linspace(-0.3, 0.3, len(able)), np.full(len(able), 0.25)
     each, given = source_of("internevo", False, able, misses, spreads), np.array([0, 2, 3])
     error, spread = posterior(each, given, np.array([5]), learned())
-    own = [Run(traits_of(able[n]), 0.25, misses[n]) for n in given]
+    own = [Run(traits_of(able[n]), 0.25, misses[n], noise=0.0) for n in given]
     said = updated(traits_of(able[5]), 0.25, own)
     assert misses[5] - said.shift == pytest.approx(error[0])
     assert said.spread == pytest.approx(spread[0])

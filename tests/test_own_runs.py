@@ -201,6 +201,7 @@ def test_every_door_takes_it(mine, tmp_path):
         assert done.exit_code == 0, (words, done.output)
         assert plain.exit_code == 0, (words, plain.output)
         assert done.stdout != plain.stdout, words
+    job[-1] = "--local-batch-size=48"  # not measured itself
     told = json.loads(runner.invoke(main, ["predict", *job, "--calibration", mine, "--json"]).stdout)
     assert told["scenario"]["calibration"] == mine
     assert any(f"4 runs of your own ({mine}): computation x 1.2" in line for line in told["warnings"])
@@ -516,7 +517,7 @@ def test_own_runs_of_transformers_buy_certainty(tmp_path):
         return predict(LLAMA | options, calibration=mine).iteration_time / before
 
     far = {"world_size": 64, "tensor_parallel": 4}
-    assert moved(world_size=16) == pytest.approx(1.3, rel=1e-6)
+    assert moved(world_size=16) == pytest.approx(1.3, rel=0.005)
     assert half(world_size=16, calibration=mine) < 0.05
     assert 1.1 < moved(**far) < 1.3
     assert 1.02 < moved(**far, workload="llama-2-13b") < moved(**far)
@@ -527,7 +528,7 @@ def test_own_runs_of_transformers_buy_certainty(tmp_path):
     ]
     assert widths == sorted(widths)
     for answer in learned.answers:
-        assert abs(answer.after) < 1e-6 < abs(answer.left_out) < abs(answer.before)
+        assert abs(answer.after) < 0.005 < abs(answer.left_out) < abs(answer.before)
         assert answer.width_after < 0.05 < answer.width_before
     table = sweep(LLAMA | {"calibration": mine}, world_size=[16, 64]).table()
     for row, size in enumerate((16, 64)):
@@ -555,3 +556,23 @@ def test_validate_reads_the_file_that_calibrate_learns_from(tmp_path):
     assert [row.predicted / row.measured for row in rows] == pytest.approx([0.8, 0.8])
     learned = calibrate(data=file)
     assert [math.exp(answer.before) for answer in learned.answers] == pytest.approx([0.8, 0.8])
+
+
+def test_repeats_that_contradict_each_other_widen_what_predict_says(tmp_path):
+    job = {"workload": "resnet50", "accelerator": "v100-sxm2-16gb", "local_batch_size": 64}
+    learned = calibrate(data=written(tmp_path / "mine.csv", [job, job], [0.7, 1.4]))
+    learned.write(tmp_path / "mine.json")
+    answer = predict(**job, calibration=str(tmp_path / "mine.json"))
+    half = math.log(answer.interval.high_80 / answer.iteration_time)
+    assert half == pytest.approx(learned.answers[0].width_after)
+    assert half > 0.3
+    one = predict(**job | {"gpus": 1}, anchor="iteration_time=130ms@8")
+    assert math.log(one.interval.high_80 / one.iteration_time) > 0.05
+
+
+def test_two_measured_transformers_are_compared_by_the_noise_of_both(tmp_path):
+    runs = [LLAMA | {"world_size": 16, "tensor_parallel": degree} for degree in (2, 4)]
+    calibrate(data=written(tmp_path / "mine.csv", runs, [2.0, 1.5])).write(tmp_path / "mine.json")
+    first, second = (run | {"calibration": str(tmp_path / "mine.json")} for run in runs)
+    ratio = perfmodel.compare(first, second).cases[1].ratio
+    assert math.log(ratio.high_80 / ratio.value) < 0.08

@@ -12,7 +12,7 @@ from perfmodel.accuracy.transformer_compare import novelty_of
 from perfmodel.accuracy.transformer_fit import learned_from
 from perfmodel.accuracy.transformer_rows import shipped_transformer_runs
 from perfmodel.transformers import uncertainty
-from perfmodel.transformers.uncertainty import MOST_WIDER, novelty, spread_of, why_wider, widenings
+from perfmodel.transformers.uncertainty import MOST_WIDER, novelty, why_wider, widenings
 from perfmodel.workloads.catalogue import workload
 
 
@@ -53,12 +53,12 @@ def test_the_width_grows_steadily_as_utilisation_falls():
     model = architecture("gpt3-175b")
     used = np.linspace(0.05, 0.6, 200)
     new = novelty(model, "a100-sxm4-80gb", "nemo", others=widenings(model, 2048, "bf16", used))
-    spreads = spread_of(new)
+    spreads = new.spread
     assert (np.diff(spreads) <= 0).all()
     assert np.abs(np.diff(np.log(spreads))).max() < 0.05
     for one, spread in zip(used[::20].tolist(), spreads[::20].tolist(), strict=True):
         alone = novelty(model, "a100-sxm4-80gb", "nemo", others=widenings(model, 2048, "bf16", one))
-        assert spread_of(alone) == pytest.approx(spread, rel=1e-12)
+        assert alone.spread == pytest.approx(spread, rel=1e-12)
 
 
 def test_what_widens_is_named_largest_first():

@@ -79,7 +79,7 @@ def test_layouts_sweeps_and_comparisons_have_the_same_interval():
 def test_a_measured_run_on_it_takes_the_width_away():
     job = {"workload": "llama-3-8b", "accelerator": "mi300x", "sharding": "zero3"}
     same = predict(**job, gpus=8, anchor="iteration_time=1s@8")
-    assert width(same) == pytest.approx(REPEAT * math.sqrt(2))
+    assert width(same) == pytest.approx(REPEAT * math.sqrt(2), rel=0.01)
     assert not reasons(same)
     far = predict(**job, gpus=512, anchor="iteration_time=1s@8")
     assert width(same) < width(far) < width(predict(**job, gpus=512))

@@ -25,11 +25,13 @@ from perfmodel.accuracy.runs import TRUSTED
 from perfmodel.accuracy.transformer_compare import novelty_of
 from perfmodel.accuracy.transformer_rows import TransformerRun, read_transformer_runs
 from perfmodel.evidence import FREEDOM, RESULT, TRANSFORMERS
+from perfmodel.least_squares import solved
 from perfmodel.reading import read_table
 from perfmodel.resources import folder
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.profiled import NORMAL_80
 from perfmodel.transformers.levels import DISTANCES, LAYOUT, NAMED, Levels, Traits
+from perfmodel.transformers.uncertainty import Novelty
 from perfmodel.writing import write_whole
 
 if TYPE_CHECKING:
@@ -106,6 +108,11 @@ def traits_of(run: TransformerRun) -> Traits:
     return Traits(run.workload, run.accelerator, run.precision, software, case.layout, case.sequence_length)
 
 
+def _spread(new: Novelty, factors: dict[str, tuple[float, int]]) -> float:
+    """By the scales of the ledger as they are worked out now."""
+    return float(new.spread / new.scale.factor * factors[new.job][0])
+
+
 def sources(fits: TransformerFolds | None = None, logs: Array | None = None) -> list[Source]:
     """Return all sources: of development rows, then the named ones of the ledger.
 
@@ -116,7 +123,8 @@ def sources(fits: TransformerFolds | None = None, logs: Array | None = None) -> 
     """
     fits = fits or shipped_transformers()
     misses = fits.data.logs - (fits.by_source if logs is None else logs)
-    spreads = np.array([novelty_of(run).plain.spread for run in fits.runs])
+    factors = scales(ledger())[TRANSFORMERS]
+    spreads = np.array([_spread(novelty_of(run).plain, factors) for run in fits.runs])
     result = []
     for name in np.unique(fits.data.sources).tolist():
         of = np.flatnonzero(fits.data.sources == name).tolist()
@@ -166,7 +174,7 @@ def _cost(logs: dict[str, float], every: Sequence[Source]) -> float:
     total /= 2
     for each in every:
         triangle = np.linalg.cholesky(each.covariance(levels, of_ledger if each.is_new else levels.source))
-        scores = np.linalg.solve(triangle, each.misses)
+        scores = solved(triangle, each.misses)
         whole = np.log(np.diag(triangle)).sum() + scores @ scores / 2
         total += whole / np.sqrt(len(each.misses))
     return float(total)
@@ -218,8 +226,8 @@ def posterior(each: Source, given: Places, judged: Places, levels: Levels) -> tu
     if not len(given):
         return each.misses[judged], np.sqrt(variances)
     among, own, misses = matrix[np.ix_(given, given)], matrix[np.ix_(given, judged)], each.misses[given]
-    wider = max(1.0, (FREEDOM + misses @ np.linalg.solve(among, misses)) / (FREEDOM + len(given)))
-    shares = np.linalg.solve(among, own)
+    wider = max(1.0, (FREEDOM + misses @ solved(among, misses)) / (FREEDOM + len(given)))
+    shares = solved(among, own)
     return each.misses[judged] - shares.T @ misses, np.sqrt(wider * (variances - (shares * own).sum(0)))
 
 

@@ -74,7 +74,7 @@ class Answer(NamedTuple):
     left_out: float
     """With the other settings learned from, and this one left out."""
     after: float
-    """With all of them."""
+    """With all of them; of a job of copies the mean of its repeats."""
     width_before: float = math.nan
     """Half the 80 % interval of the job by the shipped fit, in log time; not a number of all-reduces."""
     width_after: float = math.nan

@@ -36,18 +36,22 @@ def updated(
     others = [run for run in runs if run.setting.layout is None]
     result = update(others, constants, known, freedom, file) if others else nothing_learned(known, file)
     jobs = _jobs([run for run in others if not run.message_bytes])
-    answers = {each.where: each for each in (*result.answers, *laid_out.answers)}
-    for run in others:
-        if not run.message_bytes:
-            after = NORMAL_80 * jobs[job_key(run.setting)][1]
-            before = _half_width(run.setting, constants)
-            answers[run.where] = answers[run.where]._replace(width_before=before, width_after=after)
+    of_others, of_layouts = iter(result.answers), iter(laid_out.answers)
+    answers = []
+    for run in runs:
+        answer = next(of_others if run.setting.layout is None else of_layouts)
+        if run.setting.layout is None and not run.message_bytes:
+            time, noise = jobs[job_key(run.setting)]
+            widths = _half_width(run.setting, constants), NORMAL_80 * noise
+            after = math.log(time / run.time)
+            answer = answer._replace(after=after, width_before=widths[0], width_after=widths[1])
+        answers.append(answer)
     own = result.own._replace(
         runs=len(runs),
         jobs=jobs,
         transformers=[row_of(run) for run in laid_out.runs],
     )
-    return result._replace(own=own, answers=[answers[run.where] for run in runs])
+    return result._replace(own=own, answers=answers)
 
 
 def _half_width(setting: Setting, constants: Calibration) -> float:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from perfmodel.anchor import Repeat
 from perfmodel.calibration import Calibration, calibrated, constants_of
 from perfmodel.errors import InputError
+from perfmodel.evidence import REPEAT
 from perfmodel.prediction.absurd import absurd, checked
 from perfmodel.prediction.bound import above_peak, least_computation_time, least_times, physical
 from perfmodel.prediction.interval import alone_of, interval, widening_strengths
@@ -128,7 +129,10 @@ def settled(
             from perfmodel.prediction.node_anchor import anchored_setting
 
             return anchored_setting(scenario, catalogue, constants), constants
-        return resolve(scenario, catalogue), constants
+        setting = resolve(scenario, catalogue)
+        if scenario.anchor is not None and setting.layout is None and setting.world_size == 1:
+            setting = setting._replace(repeat=Repeat(scenario.anchor, REPEAT * math.sqrt(2)))
+        return setting, constants
     return _with_profile(scenario, catalogue, constants)
 
 
@@ -142,6 +146,8 @@ def _with_calibration(scenario: Scenario, catalogue: Catalogue) -> tuple[Setting
     moved = () if own is None or (setting.layout and own.transformers) else (remark(setting, own),)
     if own is not None and setting.layout is None and asked.anchor is None and asked.profile is None:
         setting = _measured_itself(setting, own.jobs.get(job_key(setting)), asked, catalogue, constants)
+        if setting.repeat is not None:
+            moved = (f"this job was measured itself ({path}): its time is the mean of its repeats",)
     asked = setting.scenario.model_copy(update={"calibration": path})
     return setting._replace(scenario=asked, warnings=(*setting.warnings, *moved)), constants
 
@@ -304,7 +310,7 @@ def _prediction(
     come_to = figures(setting, iteration_time, baseline_time, exposed)
     memory = memory_needed(setting, constants)
     warnings = list(setting.warnings)
-    if setting.scenario.anchor is not None:
+    if setting.scenario.anchor is not None and not (setting.repeat and setting.repeat.anchor is None):
         from perfmodel.prediction.anchor_slip import slip_note
 
         doubt = slip_note(setting.scenario.anchor, float(step.anchor_factor))

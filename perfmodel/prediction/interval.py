@@ -16,7 +16,6 @@ from perfmodel.evidence import (
     DATA_PARALLEL,
     KNOWN,
     NEW,
-    REPEAT,
     TOGETHER,
     Scale,
     reason,
@@ -143,8 +142,6 @@ def strengths(
     }
     if setting.repeat is not None:
         result[AGAIN] = setting.repeat.noise
-    elif setting.scenario.anchor is not None and setting.profile is None:
-        result[AGAIN] = REPEAT * math.sqrt(2) * (setting.world_size == 1)
     if constants.own is not None:
         on = conditions(setting)
         result[OWN] = constants.own.settles(on, communication, several)
@@ -161,6 +158,8 @@ def widening_strengths(
 
 def reasons(setting: Setting, result: dict[str, float], spread: Spread, constants: Calibration) -> list[str]:
     """Return in words why an interval is wider than usual, and by which factor, the largest first."""
+    if result.get(AGAIN):
+        return []
     widths = dict(zip(spread.weights, _widths(result, spread), strict=True))
     novel = scale_of(DATA_PARALLEL, NEW)
     if result[IS_NEW]:
@@ -246,8 +245,8 @@ def factors(result: dict[str, Any], mode: str, constants: Calibration) -> tuple[
     from perfmodel.step.profiled import NORMAL_80, NORMAL_95
 
     return (
-        ops.where(again > 0, ops.minimum(near, ops.exp(NORMAL_80 * again)), near),
-        ops.where(again > 0, ops.minimum(far, ops.exp(NORMAL_95 * again)), far),
+        ops.where(again > 0, ops.exp(NORMAL_80 * again), near),
+        ops.where(again > 0, ops.exp(NORMAL_95 * again), far),
     )
 
 

@@ -28,8 +28,10 @@ def narrowed(setting: Setting, new: Novelty, start: Update) -> tuple[float, list
         return float(updated(job, each.plain.spread, start.runs, each.stretch).spread)
 
     spread = left(new)
-    unscaled = float(updated(job, new.plain.spread / new.scale.factor, start.runs, new.stretch).spread)
-    return spread, why_wider(new, left), spread / unscaled
+    factor = new.scale.factor
+    runs = [run._replace(spread=run.spread / factor) for run in start.runs]
+    unscaled = float(updated(job, new.plain.spread / factor, runs, new.stretch).spread)
+    return spread, why_wider(new, left), max(1.0, spread / unscaled)
 
 
 def remarks(

@@ -106,7 +106,7 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
         iteration_time=time,
         terms={name: float(each) for name, each in result.terms.items()},
         interval=physical(uncertain, time, least_time),
-        mode="anchored" if setting.measured else "specs",
+        mode="specs" if start is None else "anchored",
         model="transformer",
         sample=setting.workload.sample,
         scaling="weak" if setting.scaling == "weak" else "strong",

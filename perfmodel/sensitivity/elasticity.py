@@ -243,9 +243,12 @@ PASSES = ("local_batch_size", "micro_batch_size", "global_batch_size", "accumula
 
 
 def _counts(case: Case, here: Answer, catalogue: Catalogue) -> list[Count]:
-    if case.setting.measured:  # it says less of every other job, which no count is the cause of
+    own = case.constants.own
+    if case.setting.measured or (own is not None and own.transformers):
+        # runs say less of every other job, which no count is the cause of
         asked = case.setting.scenario.model_copy(update={"anchor": None})
-        case = case._replace(setting=case.setting._replace(scenario=asked, measured=()))
+        known = case.constants._replace(own=own and own._replace(transformers=()))
+        case = case._replace(setting=case.setting._replace(scenario=asked, measured=()), constants=known)
         here = answer(case)
     setting = case.setting
     between = crosses_network(setting)

@@ -34,7 +34,7 @@ from perfmodel.transformers.job import rows as chosen
 from perfmodel.transformers.levels import traits_of, updated
 from perfmodel.transformers.many import distinct, job_of_many, step_of_many
 from perfmodel.transformers.memory import memory_of
-from perfmodel.transformers.own_runs import measured_run, merged, runs_of_file, update_of
+from perfmodel.transformers.own_runs import measured_run, runs_of_file, update_of
 from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.traffic import traffic_of
 from perfmodel.transformers.uncertainty import ends, novelty, widenings
@@ -364,7 +364,7 @@ def _start(runs: Sequence[_Runs], block: Setting, constants: Calibration) -> Upd
         step = step_of_many(_job(each.setting, each.layout), fitted().parameters)
         time = each.anchor.iteration_time(run.global_batch_size, run.workload.sequence_length)
         measured.append(measured_run(run, time, outcome_of(run, step, constants).iteration_time))
-    return update_of(block, merged(measured)) if measured else None
+    return update_of(block, measured) if measured else None
 
 
 def _job(setting: Setting, layout: Layout) -> Job:

@@ -15,6 +15,7 @@ import numpy as np
 
 from perfmodel.equations.levels import likeness, shared_variance
 from perfmodel.evidence import FREEDOM, REPEAT, TRANSFORMERS, levels_of
+from perfmodel.least_squares import solved
 from perfmodel.resolve import Setting
 from perfmodel.specs.layout import Layout
 
@@ -33,6 +34,18 @@ LAYOUT = (
 )
 """Degrees and choices of a layout, each of which two jobs share or do not."""
 DISTANCES = (*NAMED, "layout", *SIZES)
+ALIKE = (
+    "lora",
+    "rack_nodes",
+    "oversubscription",
+    "placement",
+    "network_cap",
+    "strategy",
+    "input",
+    "jitter",
+    "torus_dimensions",
+)
+"""Other options that the same job has in common."""
 
 
 class Traits(NamedTuple):
@@ -57,6 +70,8 @@ def traits_of(setting: Setting) -> Traits:
     """Return the traits of a setting with a layout."""
     assert setting.layout is not None
     links = setting.intra_link.id, setting.inter_link.id, setting.host_link.id
+    size = setting.accelerators_per_node, setting.nics, setting.connections
+    options = (getattr(setting.scenario, name) for name in ALIKE)
     return Traits(
         setting.workload.id,
         setting.accelerator.id,
@@ -64,7 +79,7 @@ def traits_of(setting: Setting) -> Traits:
         setting.software,
         setting.layout,
         setting.workload.tokens,
-        (setting.node.id, *links, setting.nics, setting.optimizer),
+        (setting.node.id, *links, *size, setting.optimizer, *options),
     )
 
 
@@ -104,7 +119,7 @@ class Run(NamedTuple):
     """Standard deviation of its error before anything was measured."""
     miss: Any
     """ln(measured / predicted); of repeats the mean."""
-    noise: Any = REPEAT
+    noise: float = REPEAT
     """Standard deviation of one repeat."""
     repeats: int = 1
 
@@ -164,7 +179,7 @@ def updated(
     ----------
     job : what is predicted
     spread : standard deviation of its error without the runs
-    runs : at least one, none of them of the same job as another
+    runs : at least one
     stretch : factor on what is left of the error, but of the noise of repeats
     levels : by default those that come with the package
     """
@@ -176,14 +191,16 @@ def updated(
         return _last([covariance(one, run.traits, own * of_run, levels) for run, of_run in each])
 
     rest = levels.rest**2 * np.diag([float(not run.traits.machine) for run in runs])
-    among = rest + _last([between(run.traits, of_run) for run, of_run in zip(runs, of_runs, strict=True)], -2)
-    own, misses = between(job, of_job), _last([run.miss for run in runs])
-    squares = (misses * _solved(among, misses)).sum(-1)
+    noise = np.diag([float(run.noise) ** 2 / run.repeats for run in runs])
+    each = [between(run.traits, of_run) for run, of_run in zip(runs, of_runs, strict=True)]
+    among, own, misses = _last(each, -2) + rest, between(job, of_job), _last([run.miss for run in runs])
+    squares = (misses * _solved(among + noise, misses)).sum(-1)
     wider = np.maximum(1.0, (FREEDOM + squares) / (FREEDOM + len(runs)))
-    shares = _solved(among, own)
-    prior = np.square(of_job) + levels.within
-    left = np.maximum(prior - (shares * own).sum(-1), 0.0) * wider * np.square(stretch)
-    again = sum(is_same(job, run.traits) * np.square(run.noise) * (1 + 1 / run.repeats) for run in runs)
+    own = wider[..., None] * own
+    shares = _solved(wider[..., None, None] * among + noise, own)
+    prior = wider * (np.square(of_job) + levels.within)
+    left = np.maximum(prior - (shares * own).sum(-1), 0.0) * np.square(stretch)
+    again = _last([is_same(job, run.traits) * run.noise**2 for run in runs]).max(-1)
     return Update((shares * misses).sum(-1), np.sqrt(left + again), runs)
 
 
@@ -192,4 +209,4 @@ def _last(values: Sequence[Any], axis: int = -1) -> Any:
 
 
 def _solved(matrix: Any, column: Any) -> Any:
-    return np.linalg.solve(matrix, column[..., None])[..., 0]
+    return solved(matrix, column[..., None])[..., 0]

@@ -51,7 +51,7 @@ def runs_of(setting: Setting, constants: Calibration) -> list[Run]:
         for run, anchor in zip(setting.measured, anchors, strict=True):
             time = anchor.iteration_time(run.global_batch_size, run.workload.sequence_length)
             runs.append(run_of(run, time, constants))
-    return merged(runs)
+    return runs
 
 
 def update_of(setting: Setting, runs: Sequence[Run]) -> Update:
@@ -60,7 +60,7 @@ def update_of(setting: Setting, runs: Sequence[Run]) -> Update:
 
 
 def merged(runs: Iterable[Run]) -> list[Run]:
-    """Return runs of which none is of the same job as another: repeats as their mean and scatter."""
+    """Return single runs, those of the same job as one: by their mean and scatter."""
     groups: list[list[Run]] = []
     for run in runs:
         group = next((each for each in groups if _are_same(each[0].traits, run.traits)), None)
@@ -76,12 +76,9 @@ def _are_same(one: Traits, other: Traits) -> bool:
 
 
 def _mean(group: Sequence[Run]) -> Run:
-    count = sum(run.repeats for run in group)
-    if len(group) == 1:
-        return group[0]
-    mean = sum(run.repeats * run.miss for run in group) / count
-    squares = sum((run.repeats - 1) * run.noise**2 + run.repeats * (run.miss - mean) ** 2 for run in group)
-    return group[0]._replace(miss=mean, noise=repeat_noise(squares, count), repeats=count)
+    mean = sum(run.miss for run in group) / len(group)
+    squares = float(sum((run.miss - mean) ** 2 for run in group))
+    return group[0]._replace(miss=mean, noise=repeat_noise(squares, len(group)), repeats=len(group))
 
 
 def row_of(run: Run) -> dict[str, Any]:
