@@ -162,7 +162,7 @@ def variance_between(one: Job, other: Job, without: str | None = None) -> float:
         + levels.falls["sequence_length"] * abs(math.log(lengths[0] / lengths[1]))
     )
     network = levels.network**2 * (one.workload[0] != other.workload[0])
-    return 2 * (network + levels.row**2 * -math.expm1(-distance) + levels.rest**2)
+    return float(2 * (network + levels.row**2 * -math.expm1(-distance) + levels.rest**2))
 
 
 def network_order(one: Prediction, other: Prediction, catalogue: Catalogue | None = None) -> int:
