@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from perfmodel.anchor import Repeat
 from perfmodel.calibration import Calibration, calibrated, constants_of
 from perfmodel.errors import InputError
-from perfmodel.evidence import REPEAT
 from perfmodel.prediction.absurd import absurd, checked
 from perfmodel.prediction.bound import above_peak, least_computation_time, least_times, physical
 from perfmodel.prediction.interval import alone_of, interval, widening_strengths
@@ -129,10 +128,7 @@ def settled(
             from perfmodel.prediction.node_anchor import anchored_setting
 
             return anchored_setting(scenario, catalogue, constants), constants
-        setting = resolve(scenario, catalogue)
-        if scenario.anchor is not None and setting.layout is None and setting.world_size == 1:
-            setting = setting._replace(repeat=Repeat(scenario.anchor, REPEAT * math.sqrt(2)))
-        return setting, constants
+        return resolve(scenario, catalogue), constants
     return _with_profile(scenario, catalogue, constants)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +10,8 @@ import numpy as np
 from perfmodel.calibration import Calibration
 from perfmodel.equations.iteration import iteration_time as added_up
 from perfmodel.errors import InputError
-from perfmodel.evidence import REPEAT
 from perfmodel.prediction.bound import cut_ends, least_computation_time, least_exchanged_bytes
-from perfmodel.prediction.interval import AGAIN, alone_of, factors, scale_by, strengths
+from perfmodel.prediction.interval import alone_of, factors, scale_by, strengths
 from perfmodel.prediction.start_up import epoch_starts, startup_time
 from perfmodel.resolve import ONE_PROCESS, Setting
 from perfmodel.step.computation import Computation
@@ -122,8 +120,6 @@ def _interval(
     if mode not in constants.spread:
         return {}
     result = strengths(setting, work, terms, placements.unseen_link, constants)
-    if setting.scenario.anchor and setting.profile is None:  # the time of one accelerator
-        result[AGAIN] = REPEAT * math.sqrt(2) * (setting.world_size == 1)
     near, far = factors(result, mode, constants)
     deviation = 0.0
     if setting.profile is not None:
