@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 pytestmark = pytest.mark.any_version
@@ -28,7 +30,7 @@ def test_the_nearest_layout_that_fits_is_a_click_away(window):
     page = window.open(f"{JOB}&tensor-parallel=2")
     page.get_by_text("Layout", exact=True).click()
     page.get_by_role("button", name="Take ").click()
-    page.get_by_text("fits: ").first.wait_for()
+    page.get_by_text(re.compile("^fits(:| with probability)")).first.wait_for()
     window.settled()
     assert "does not fit" not in page.inner_text("[data-testid=stSidebar]")
     assert "pipeline-parallel=" in page.url
