@@ -69,7 +69,7 @@ class OwnEffects(NamedTuple):
     jobs: Mapping[str, Sequence[float]] = {}
     """Jobs of copies that were measured themselves, by ``job_key``: mean time [s], and the standard deviation
     of its logarithm when it is measured again."""
-    transformers: Sequence[Mapping[str, Any]] = ()
+    transformers: Sequence[Mapping[str, object]] = ()
     """Runs of transformers, as ``transformers.own_runs.row_of`` writes them."""
 
     def computation(self, on: EffectInputs) -> float:

@@ -90,19 +90,19 @@ def words(learned: Update) -> list[str]:
     lines = [
         f"{runs}: {before:.1%} off before, {left_out:.1%} each from the others (mean{about})",
         *_columns(
-            [("", "run", "measured", "before", "left out", "after", "80 % interval to")]
+            [("", "run", "measured", "before", "left out", "after")]
             + [
                 (
                     one.where,
                     one.run,
                     show(one.time, "s"),
                     *(f"{math.expm1(error):+.1%}" for error in (one.before, one.left_out, one.after)),
-                    _narrower(one),
                 )
                 for one in answers
             ]
         ),
     ]
+    lines += _narrower(answers)
     if named := worse(answers):
         lines.append("worse than before, left out: " + "; ".join(f"{one.where} ({one.run})" for one in named))
     if named := unmoved(answers):
@@ -119,9 +119,13 @@ def words(learned: Update) -> list[str]:
     return [*lines, *(["moved (time of computation, rate of links):", *_columns(moved)] if moved else [])]
 
 
-def _narrower(answer: Answer) -> str:
-    before, after = _wide(answer.width_before), _wide(answer.width_after)
-    return "-" if before is None or after is None else f"+{before:.0%} -> +{after:.0%}"
+def _narrower(answers: Sequence[Answer]) -> list[str]:
+    """Return how much narrower the widest interval of these jobs is, where any is stated."""
+    widths = [(one.width_before, one.width_after) for one in answers if not math.isnan(one.width_before)]
+    if not widths:
+        return []
+    before, after = (math.expm1(max(each)) for each in zip(*widths, strict=True))
+    return [f"80 % intervals of these jobs: to +{before:.0%} before, to +{after:.0%} now, at the most"]
 
 
 def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:

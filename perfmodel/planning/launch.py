@@ -146,7 +146,7 @@ def slurm_job(plan: Row, workload: str) -> str:
     days, rest = divmod(minutes, 24 * 60)
     comments = _comments(plan)
     command = line.removeprefix("\n".join(comments) + "\n")
-    of_time = f"{duration(longest)}, the upper end of the 80 % interval, which one run in ten passes"
+    of_time = f"{duration(longest)}, upper end of the 80 % interval, which one run in ten passes"
     more = f"and {MARGIN:.0%} to evaluate and {duration(START)} to start"
     lines = [
         "#!/bin/bash",
