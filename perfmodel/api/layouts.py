@@ -33,7 +33,7 @@ from perfmodel.transformers.machine import fabric_on
 from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.search import SearchResult, search
 from perfmodel.transformers.software import PRECISIONS, Options
-from perfmodel.transformers.uncertainty import novelty, why_wider, widenings
+from perfmodel.transformers.uncertainty import less_used, novelty, why_wider, widenings
 from perfmodel.transformers.words import short
 from perfmodel.units import show
 from perfmodel.workloads import workload as workload_named
@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 Precision = Literal["fp16", "bf16", "fp8"]
 SHOWN = 10
 """Layouts of a table, unless more are asked for."""
+ORDERED = 50
+"""Of the fastest layouts, which know how likely they are slower than the first."""
 SAME_TIME = 1e-8
 """Relative difference of times that are the same."""
 DOUBLINGS = 6
@@ -84,7 +86,7 @@ class LayoutRow:
     caveats: list[str]
     """What is possible and poor of it."""
     slower_than_first: float | None = None
-    """Probability that it is slower than the first layout; None of the first."""
+    """Probability that it is slower than the first layout; None of the first, and beyond ``ORDERED``."""
 
     @property
     def words(self) -> str:
@@ -265,8 +267,10 @@ def layouts(
     again = _again(result, model, length)
     adapts, samples = lora is not None, global_batch_size / gpus
     least = least_layout_time(network, fabric.accelerator, precision, samples, adapts)
+    used = widenings(model, length, precision, 1.0)
+    spread = novelty(model, fabric.accelerator.id, name, others=used).spread
     rows = tuple(
-        _row(result, row, model, fabric, name, length, precision, adapts, float(again[row]), least)
+        _row(result, row, model, fabric, name, length, precision, adapts, float(again[row]), least, spread)
         for row in shown
     )
     machine = f"{gpus} x {fabric.accelerator.id}"
@@ -295,11 +299,12 @@ def _with_order(
     rows: tuple[LayoutRow, ...], network: str, length: int, where: tuple[str, str, str], scale: float
 ) -> tuple[LayoutRow, ...]:
     """Return rows that know how likely each is slower than the first, without the ledger's scale."""
-    halves = [math.log(row.interval["high_80"] / row.iteration_time) / scale for row in rows]
-    timed = [Timed(row.layout, row.iteration_time, half) for row, half in zip(rows, halves, strict=True)]
+    near = rows[:ORDERED]
+    halves = [math.log(row.interval["high_80"] / row.iteration_time) / scale for row in near]
+    timed = [Timed(row.layout, row.iteration_time, half) for row, half in zip(near, halves, strict=True)]
     chances = slower_than_first(network, length, where, timed)
-    later = (replace(row, slower_than_first=chance) for row, chance in zip(rows[1:], chances, strict=True))
-    return rows[0], *later
+    later = (replace(row, slower_than_first=chance) for row, chance in zip(near[1:], chances, strict=True))
+    return rows[0], *later, *rows[ORDERED:]
 
 
 def _grid(result: SearchResult) -> tuple[LayoutCell, ...]:
@@ -351,6 +356,7 @@ def _row(
     adapts: bool,
     again: float,
     least: float,
+    spread: float,
 ) -> LayoutRow:
     layout = result.layout(row)
     terms = {name: float(getattr(result.steps, part)[row]) for name, part in PART_OF_STEP.items()}
@@ -361,9 +367,7 @@ def _row(
     mfu, nominal = (
         float(mfu_of(model, layout, length, adapts, time, peak, count)) for count in (COMPUTED, NOMINAL)
     )
-    others = widenings(model, length, precision, mfu)
-    new = novelty(model, fabric.accelerator.id, framework, others=others)
-    factor = math.exp(NORMAL_80 * new.spread)
+    factor = math.exp(NORMAL_80 * spread * less_used(mfu))
     return LayoutRow(
         layout.words(),
         time,

@@ -129,6 +129,11 @@ class Novelty(NamedTuple):
         return sorted(result, reverse=True)
 
 
+def less_used(utilisation: Any) -> Any:
+    """Return by which factor a job is wider that uses little of the peak, number or array."""
+    return ops.minimum(ops.sqrt(ops.maximum(WELL_USED / utilisation, 1.0)), MOST_WIDER)
+
+
 def widenings(
     model: Architecture | Dimensions, sequence_length: float, precision: str, utilisation: Any
 ) -> tuple[Widening, ...]:
@@ -141,9 +146,8 @@ def widenings(
     """
     is_latent = isinstance(model, Architecture) and bool(model.kv_rank)
     is_both = bool(model.encoder_layers if isinstance(model, Architecture) else model.is_encoder_decoder)
-    less_used = ops.minimum(ops.sqrt(ops.maximum(WELL_USED / utilisation, 1.0)), MOST_WIDER)
     longer = max(sequence_length / LONGEST, 1.0) ** LONGER
-    result = [Widening(less_used, f"predicted utilisation below {WELL_USED:.0%}", 25)]
+    result = [Widening(less_used(utilisation), f"predicted utilisation below {WELL_USED:.0%}", 25)]
     if longer > 1:
         result.append(Widening(longer, f"no measured sequence beyond {LONGEST:,.0f} tokens", 4))
     if precision not in PRECISIONS:
