@@ -240,14 +240,11 @@ def factors(result: dict[str, Any], mode: str, constants: Calibration) -> tuple[
         return near, far
     limits = _factors(result, spreads["specs"], own, scale_by(result).factor)
     near, far = ops.minimum(near, limits[0]), ops.minimum(far, limits[1])
-    if (again := result.get(AGAIN)) is None:
+    if not (again := result.get(AGAIN)):
         return near, far
     from perfmodel.step.profiled import NORMAL_80, NORMAL_95
 
-    return (
-        ops.where(again > 0, ops.exp(NORMAL_80 * again), near),
-        ops.where(again > 0, ops.exp(NORMAL_95 * again), far),
-    )
+    return math.exp(NORMAL_80 * again), math.exp(NORMAL_95 * again)
 
 
 def alone_of(

@@ -40,7 +40,8 @@ def measured_run(run: Setting, time: Any, predicted: Any) -> Run:
 
 def run_of(run: Setting, time: float, constants: Calibration) -> Run:
     """Return a run of a setting, predicted by the shipped fit."""
-    return measured_run(run, time, float(outcome_of(run, step_of_setting(run), constants).iteration_time))
+    predicted = float(outcome_of(run, step_of_setting(run), constants).iteration_time)
+    return measured_run(run, float(time), predicted)
 
 
 def runs_of(setting: Setting, constants: Calibration) -> list[Run]:
@@ -56,7 +57,10 @@ def runs_of(setting: Setting, constants: Calibration) -> list[Run]:
 
 def update_of(setting: Setting, runs: Sequence[Run]) -> Update:
     """Return what runs say of a setting with a layout, which may be of arrays."""
-    return updated(traits_of(setting), novelty_of(setting).spread, runs)
+    update = updated(traits_of(setting), novelty_of(setting).spread, runs)
+    if np.ndim(update.shift):
+        return update
+    return update._replace(shift=float(update.shift), spread=float(update.spread))
 
 
 def merged(runs: Iterable[Run]) -> list[Run]:
