@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import json
 import math
 from typing import Any
 
@@ -239,3 +240,11 @@ def test_intervals_of_collectives_keep_to_the_narrowest_link():
         assert row.low_80 >= min(least, row.predicted) * (1 - 1e-12), row.run.measurement_id
         cut += row.low_80 == least
     assert cut > 40
+
+
+def test_an_answer_whose_end_was_moved_can_be_written():
+    """Times of tables that are shared out are numpy's numbers, whose choice is an array, which JSON refuses."""
+    asked = {"workload": "dlrm", "accelerator": "v100-sxm2-16gb", "gpus": 2, "local_batch_size": 8192}
+    answer = predict(**asked, embedding="sharded", overlap="bucketed", anchor="iteration_time=0.2s@1")
+    assert answer.interval.clipped_at is not None
+    assert json.loads(answer.to_json())["interval"]["clipped_at"] == answer.interval.clipped_at

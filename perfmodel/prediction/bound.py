@@ -261,8 +261,8 @@ def physical(
     """Return an interval whose lower ends are possible, and which says whether and why they were moved."""
     ends = {"low_80": interval.low_80, "low_95": interval.low_95}
     update = cut_ends(ends, iteration_time, least_time, alone)
-    clipped_at = update["clipped_at"]
+    clipped_at = float(update["clipped_at"])  # an array of no dimensions, where a time is numpy's
     if math.isnan(clipped_at):
         return interval
     by = "peaks and links" if clipped_at == least_time else "one accelerator"
-    return interval.model_copy(update={**update, "clipped_by": by})
+    return interval.model_copy(update={**update, "clipped_at": clipped_at, "clipped_by": by})
