@@ -1,6 +1,6 @@
 """A measurement to start from: ``iteration_time=0.145s@1`` or ``samples_per_second=220@1``.
 
-Of a transformer that is shared out the options of the measured run may follow, and more runs after
+Of a transformer with a layout the options of the measured run may follow, and more runs after
 semicolons: ``iteration_time=6.2s@512,tensor_parallel=8; iteration_time=5.9s@512,tensor_parallel=4``.
 """
 

@@ -110,7 +110,7 @@ class Setting(NamedTuple):
     stack: Stack | None = None
     """Facts of the software that does."""
     measured: tuple[Setting, ...] = ()
-    """The runs that anchors were measured on, where a transformer is shared out."""
+    """The runs that anchors were measured on, of a transformer with a layout."""
     repeat: Repeat | None = None
     compression: Scheme | None = None
     """How gradients are made smaller."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import json
 import math
 from typing import Any
 
@@ -243,7 +242,7 @@ def test_intervals_of_collectives_keep_to_the_narrowest_link():
 
 
 def test_an_answer_whose_end_was_moved_can_be_written():
-    """Times of tables that are shared out are numpy's numbers, whose choice is an array, which JSON refuses."""
+    """Times of embedding tables are numpy's numbers, a choice of which is an array that JSON refuses."""
     asked = {"workload": "dlrm", "accelerator": "v100-sxm2-16gb", "gpus": 2, "local_batch_size": 8192}
     answer = predict(**asked, embedding="sharded", overlap="bucketed", anchor="iteration_time=0.2s@1")
     assert answer.interval.clipped_at is not None

@@ -33,7 +33,7 @@ def test_what_predicts_a_run_is_what_own_runs_do():
     own = [Run(traits_of(able[n]), 0.25, misses[n], noise=0.0) for n in given]
     said = updated(traits_of(able[5]), 0.25, own)
     assert misses[5] - said.shift == pytest.approx(error[0])
-    assert said.spread == pytest.approx(spread[0])
+    assert said.spread() == pytest.approx(spread[0])
     of_two = anchored([able[0], able[5]], misses[[0, 5]], spreads[[0, 5]], {"internevo": learned()})
     error, spread = posterior(each, np.array([0]), np.array([5]), learned())
     assert misses[5] - of_two.shifts[1] == pytest.approx(error[0])

@@ -24,13 +24,14 @@ from perfmodel.accuracy.ledger import COVERED, NAME, ledger, left_out, scales
 from perfmodel.accuracy.runs import TRUSTED
 from perfmodel.accuracy.transformer_compare import novelty_of
 from perfmodel.accuracy.transformer_rows import TransformerRun, read_transformer_runs
-from perfmodel.evidence import FREEDOM, RESULT, TRANSFORMERS
+from perfmodel.anchor import SHARED_BY
+from perfmodel.evidence import RESULT, TRANSFORMERS
 from perfmodel.least_squares import solved
 from perfmodel.reading import read_table
 from perfmodel.resources import folder
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.profiled import NORMAL_80
-from perfmodel.transformers.levels import DISTANCES, LAYOUT, NAMED, Levels, Traits
+from perfmodel.transformers.levels import DISTANCES, NAMED, Levels, Traits, conditioned
 from perfmodel.transformers.uncertainty import Novelty
 from perfmodel.writing import write_whole
 
@@ -76,11 +77,10 @@ class Source(NamedTuple):
 
     def covariance(self, levels: Levels, of_source: Any) -> Array:
         """Return that of the errors, shape (rows, rows), by the deviation of the source's error."""
-        falls = np.array([levels.falls[name] for name in DISTANCES])
-        result = of_source * np.broadcast_to(of_source, len(self.misses))[:, None]
-        result = result + levels.network**2 * self.is_same_network
-        result = result + levels.row**2 * np.exp(-self.apart @ falls)
-        return np.asarray(result + levels.rest**2 * np.eye(len(self.misses)))
+        source = of_source * np.broadcast_to(of_source, len(self.misses))[:, None]
+        apart = dict(zip(DISTANCES, np.moveaxis(self.apart, -1, 0), strict=True))
+        rest = levels.rest**2 * np.eye(len(self.misses))
+        return np.asarray(levels.shared(source, self.is_same_network, apart) + rest)
 
 
 def source_of(
@@ -90,7 +90,7 @@ def source_of(
     traits = [traits_of(run) for run in runs]
     columns = [np.array([getattr(each, key) for each in traits]) for key in NAMED]
     differ = [(column[:, None] != column).astype(float) for column in columns]
-    layouts = np.array([[float(getattr(each.layout, key)) for key in LAYOUT] for each in traits])
+    layouts = np.array([[float(getattr(each.layout, key)) for key in SHARED_BY] for each in traits])
     differ.append((layouts[:, None] != layouts).sum(-1) / 2)
     sizes = np.log(np.array([[float(size) for size in each.sizes] for each in traits]))
     differ += list(np.moveaxis(abs(sizes[:, None] - sizes), -1, 0))
@@ -225,10 +225,9 @@ def posterior(each: Source, given: Places, judged: Places, levels: Levels) -> tu
     variances = np.diag(matrix)[judged]
     if not len(given):
         return each.misses[judged], np.sqrt(variances)
-    among, own, misses = matrix[np.ix_(given, given)], matrix[np.ix_(given, judged)], each.misses[given]
-    wider = max(1.0, (FREEDOM + misses @ solved(among, misses)) / (FREEDOM + len(given)))
-    shares = solved(among, own)
-    return each.misses[judged] - shares.T @ misses, np.sqrt(wider * (variances - (shares * own).sum(0)))
+    own, among = matrix[np.ix_(judged, given)], matrix[np.ix_(given, given)]
+    shift, left = conditioned(variances, own, among, each.misses[given])
+    return each.misses[judged] - shift, np.sqrt(left)
 
 
 class Anchored(NamedTuple):
@@ -262,17 +261,15 @@ def anchored(
         known = levels[name]
         each = source_of(name, False, [runs[n] for n in of], misses[of], result.spreads[of])
         matrix = each.covariance(known, known.of_source(each.spreads))
-        alike = matrix - np.where(
-            unsure[of] & ~unsure[of][:, None], np.inf, 0.0
-        )  # the doubted anchor no better
+        doubted = unsure[of] & ~unsure[of][:, None]  # anchors nothing better
+        alike = np.where(doubted, -np.inf, matrix)
         np.fill_diagonal(alike, -np.inf)
         nearest = alike.argmax(axis=1)
         able = np.isfinite(alike.max(axis=1))
-        variance, miss = np.diag(matrix)[nearest], each.misses[nearest]
-        shared = matrix[np.arange(len(of)), nearest]
-        wider = np.maximum(1.0, (FREEDOM + miss**2 / variance) / (FREEDOM + 1))
-        left = wider * (np.diag(matrix) - shared**2 / variance)
-        result.shifts[of] = np.where(able, shared / variance * miss, 0.0)
+        variances, own = np.diag(matrix), matrix[np.arange(len(of)), nearest]
+        among = variances[nearest][:, None, None]
+        shift, left = conditioned(variances, own[:, None], among, each.misses[nearest][:, None])
+        result.shifts[of] = np.where(able, shift, 0.0)
         result.spreads[of] = np.where(able, np.sqrt(left), each.spreads)
         result.is_anchored[of] = able
     return result

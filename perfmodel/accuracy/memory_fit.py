@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import sha256
-from itertools import accumulate
 from statistics import fmean, median
 from typing import Any, NamedTuple
 
+from perfmodel.accuracy.by_source import by_source, quantile
 from perfmodel.accuracy.held_out import learned_part
 from perfmodel.accuracy.transformer_memory import Peak, needed_bytes, new_cells, peaks
 from perfmodel.accuracy.transformer_rows import (
@@ -135,11 +135,8 @@ def half_width(of: Sequence[Peak]) -> float:
 
     With K sources it is read at 0.8 (1 + 1/K), at most 1, as is right for one more source of their kind.
     """
-    counts = Counter(peak.run.source for peak in of)
-    share = min(SHARE * (1 + 1 / len(counts)), 1.0) * len(counts)
-    errors = sorted((abs(math.log(1 + peak.error)), 1 / counts[peak.run.source]) for peak in of)
-    below = accumulate(weight for _, weight in errors)
-    return next(error for (error, _), sum_ in zip(errors, below, strict=True) if sum_ >= share - 1e-9)
+    errors = by_source((peak.run.source, abs(math.log(1 + peak.error))) for peak in of)
+    return quantile(errors, min(SHARE * (1 + 1 / len(errors)), 1.0))
 
 
 def half_widths(without: str = "") -> dict[str, float]:

@@ -33,6 +33,6 @@ def learned_of(runs: Sequence[OwnRun], constants: Calibration) -> Learned:
         left_out = update_of(own.setting, others).shift if others else 0.0
         after = update_of(own.setting, together)
         errors = (float(shift - run.miss) for shift in (0.0, left_out, after.shift))
-        widths = (float(NORMAL_80 * spread) for spread in (run.spread, after.spread))
+        widths = (float(NORMAL_80 * spread) for spread in (run.spread, after.spread()))
         answers.append(Answer(own.where, own.name, own.time, *errors, *widths))
     return Learned(together, answers)

@@ -11,7 +11,6 @@ from perfmodel.prediction.anchor_slip import slip_note
 from perfmodel.resolve import Setting
 from perfmodel.step.profiled import NORMAL_80
 from perfmodel.transformers.levels import Run, Update, is_same, traits_of, updated
-from perfmodel.transformers.own_runs import run_of
 from perfmodel.transformers.uncertainty import Novelty, why_wider
 from perfmodel.transformers.words import short
 from perfmodel.units import show
@@ -22,15 +21,14 @@ IMPLAUSIBLE = 2.0
 
 def narrowed(setting: Setting, new: Novelty, start: Update) -> tuple[float, list[str], float]:
     """Return the spread that runs leave of a job's error, why it is wide, and the ledger's factor in it."""
-    job = traits_of(setting)
+    job, factor = traits_of(setting), new.scale.factor
 
     def left(each: Novelty) -> float:
-        return float(updated(job, each.plain.spread, start.runs, each.stretch).spread)
+        return float(updated(job, each.plain.spread, start.runs).spread(each.stretch))
 
-    spread = left(new)
-    factor = new.scale.factor
+    spread = float(start.spread(new.stretch))
     runs = [run._replace(spread=run.spread / factor) for run in start.runs]
-    unscaled = float(updated(job, new.plain.spread / factor, runs, new.stretch).spread)
+    unscaled = float(updated(job, new.plain.spread / factor, runs).spread(new.stretch))
     return spread, why_wider(new, left), max(1.0, spread / unscaled)
 
 
@@ -53,9 +51,10 @@ def remarks(
     """
     lines, caveats = [], []
     anchors = parse_anchors(str(setting.scenario.anchor)) if setting.measured else []
-    for run, anchor in zip(setting.measured, anchors, strict=True):
+    known = start.runs[len(start.runs) - len(anchors) :]  # after those of a file
+    for run, anchor, each in zip(setting.measured, anchors, known, strict=True):
         measured = float(anchor.iteration_time(run.global_batch_size, run.workload.sequence_length))
-        ratio = math.exp(run_of(run, measured, constants).miss)
+        ratio = math.exp(each.miss)
         assert run.layout is not None
         lines.append(
             f"anchored on {show(measured, 's')} measured on {run.world_size} GPUs "

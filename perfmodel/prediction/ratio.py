@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from perfmodel.anchor import SHARED_BY
 from perfmodel.equations.ratio import ratio_half_width
 from perfmodel.prediction.result import Interval, Prediction, Ratio
 from perfmodel.specs.link import Link
@@ -148,21 +149,19 @@ def variance_between(one: Job, other: Job, without: str | None = None) -> float:
     one, other : the jobs
     without : a source whose rows the levels may not have seen
     """
-    from perfmodel.transformers.levels import LAYOUT
+    from perfmodel.transformers.levels import NAMED
     from perfmodel.transformers.levels import learned as levels_without
 
     levels, unlike = levels_without(without), dict(zip(DISTANCES, distances(one, other), strict=True))
-    differ = sum(one.plan.get(name) != other.plan.get(name) for name in LAYOUT)
     lengths = [job.workload[1] or 1 for job in (one, other)]
-    distance = (
-        sum(levels.falls[name] * unlike[name] for name in ("accelerator", "precision", "software"))
-        + levels.falls["layout"] * differ / 2
-        + levels.falls["world_size"] * unlike["world size"]
-        + levels.falls["micro_batch_size"] * unlike["batch"]
-        + levels.falls["sequence_length"] * abs(math.log(lengths[0] / lengths[1]))
-    )
-    network = levels.network**2 * (one.workload[0] != other.workload[0])
-    return float(2 * (network + levels.row**2 * -math.expm1(-distance) + levels.rest**2))
+    apart = {name: unlike[name] for name in NAMED} | {
+        "layout": sum(one.plan.get(name) != other.plan.get(name) for name in SHARED_BY) / 2,
+        "world_size": unlike["world size"],
+        "micro_batch_size": unlike["batch"],
+        "sequence_length": abs(math.log(lengths[0] / lengths[1])),
+    }
+    shared = levels.shared(0.0, float(one.workload[0] == other.workload[0]), apart)
+    return float(2 * (levels.within - shared))
 
 
 def network_order(one: Prediction, other: Prediction, catalogue: Catalogue | None = None) -> int:

@@ -31,7 +31,6 @@ from perfmodel.sweeps.layout_rows import Codes, LayoutRows, kinds_of_layouts, nu
 from perfmodel.transformers.evaluate import case_of_setting, fabric_of_setting, network_of, one_replica
 from perfmodel.transformers.job import Job
 from perfmodel.transformers.job import rows as chosen
-from perfmodel.transformers.levels import traits_of, updated
 from perfmodel.transformers.many import distinct, job_of_many, step_of_many
 from perfmodel.transformers.memory import memory_of
 from perfmodel.transformers.own_runs import measured_run, runs_of_file, update_of
@@ -325,9 +324,7 @@ def answers(
     report |= figures(block, time, baseline, traffic, layout.data_parallel)
     others = widenings(model, length, PRECISIONS[setting.precision], report["mfu"])
     new = novelty(model, setting.accelerator.id, setting.software, others=others)
-    spread = new.spread
-    if start is not None:
-        spread = updated(traits_of(block), new.plain.spread, start.runs, new.stretch).spread
+    spread = new.spread if start is None else start.spread(new.stretch)
     report |= cut_ends(ends(time, spread, new.scale), time, least_computation_time(block))
     fast = [bulk_bandwidth(link, constants) for link in (setting.inter_link, setting.intra_link)]
     over = np.where(block.domains > 1, *fast)

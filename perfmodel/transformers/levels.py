@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from perfmodel.anchor import SHARED_BY
 from perfmodel.equations.levels import likeness, shared_variance
 from perfmodel.evidence import FREEDOM, REPEAT, TRANSFORMERS, levels_of
 from perfmodel.least_squares import solved
@@ -23,16 +24,6 @@ NAMED = ("accelerator", "precision", "software")
 """Traits that two jobs share or do not."""
 SIZES = ("world_size", "micro_batch_size", "sequence_length")
 """Traits that they share the more, the closer their logarithms are."""
-LAYOUT = (
-    "tensor_parallel",
-    "pipeline_parallel",
-    "virtual_stages",
-    "context_parallel",
-    "expert_parallel",
-    "sharding",
-    "recompute",
-)
-"""Degrees and choices of a layout, each of which two jobs share or do not."""
 DISTANCES = (*NAMED, "layout", *SIZES)
 ALIKE = (
     "lora",
@@ -99,6 +90,18 @@ class Levels(NamedTuple):
         """Variance among the jobs of one source."""
         return self.network**2 + self.row**2 + self.rest**2
 
+    def shared(self, source_variance: Any, is_same_network: Any, apart: Mapping[str, Any]) -> Any:
+        """Return the covariance of the errors of two jobs of one source, but for the rest.
+
+        Parameters
+        ----------
+        source_variance : of the source's error, which both have
+        is_same_network : 1 where they are of one network, else 0
+        apart : how far they are apart by each of ``DISTANCES``
+        """
+        distance: Any = sum(self.falls[name] * by for name, by in apart.items())
+        return shared_variance(source_variance, self.network * is_same_network, self.row, likeness(distance))
+
     def of_source(self, spread: Any) -> Any:
         """Return the deviation of a source's error, by that of the whole error."""
         return np.sqrt(np.maximum(np.square(spread) - self.within, self.source**2))
@@ -129,15 +132,21 @@ class Update(NamedTuple):
 
     shift: Any
     """Of the logarithm of its time."""
-    spread: Any
-    """Standard deviation of the error that is left."""
+    left: Any
+    """Variance of what is left of its error."""
+    again: Any
+    """Variance of its repeats, where the job itself was measured; else 0."""
     runs: Sequence[Run]
+
+    def spread(self, stretch: Any = 1.0) -> Any:
+        """Return the standard deviation of its error, ``stretch`` times as wide but for the repeats."""
+        return np.sqrt(self.left * np.square(stretch) + self.again)
 
 
 def apart(one: Traits, other: Traits) -> dict[str, Any]:
     """Return how far two jobs are apart by each of ``DISTANCES``."""
     result: dict[str, Any] = {name: float(getattr(one, name) != getattr(other, name)) for name in NAMED}
-    differ = (getattr(one.layout, name) != getattr(other.layout, name) for name in LAYOUT)
+    differ = (getattr(one.layout, name) != getattr(other.layout, name) for name in SHARED_BY)
     result["layout"] = sum(np.asarray(each, float) for each in differ) / 2
     ratios = (np.log(a * 1.0) - np.log(b * 1.0) for a, b in zip(one.sizes, other.sizes, strict=True))
     return result | {name: abs(each) for name, each in zip(SIZES, ratios, strict=True)}
@@ -162,28 +171,41 @@ def covariance(one: Traits, other: Traits, source_variance: Any, levels: Levels)
     source_variance : of the source's error, which both have
     levels : learned
     """
-    distance: Any = sum(levels.falls[name] * by for name, by in apart(one, other).items())
-    network = levels.network * float(one.network == other.network)
-    shared = shared_variance(source_variance, network, levels.row, likeness(distance))
+    shared = levels.shared(source_variance, float(one.network == other.network), apart(one, other))
     return shared + is_same(one, other) * levels.rest**2
 
 
-def updated(
-    job: Traits, spread: Any, runs: Sequence[Run], stretch: Any = 1.0, levels: Levels | None = None
-) -> Update:
-    """Return what runs of one source say of a job of it.
+def conditioned(prior: Any, own: Any, among: Any, misses: Any, noise: Any = 0.0) -> tuple[Any, Any]:
+    """Return what is expected of errors where others are known, and the variance that is left of them.
 
     Runs that lie further from predictions, or from each other, than the levels say widen all of them.
+
+    Parameters
+    ----------
+    prior : variances, shape (jobs,), or a number
+    own : covariance with the known errors, shape (jobs, runs), or (runs,)
+    among : of the known errors, shape (runs, runs), or one for each job
+    misses : the known errors, shape (runs,), or for each job
+    noise : variance of what was measured, a diagonal matrix
+    """
+    squares = (misses * _solved(among + noise, misses)).sum(-1)
+    wider = np.maximum(1.0, (FREEDOM + squares) / (FREEDOM + misses.shape[-1]))
+    own = wider[..., None] * own
+    shares = _solved(wider[..., None, None] * among + noise, own)
+    left = np.maximum(wider * prior - (shares * own).sum(-1), 0.0)
+    return (shares * misses).sum(-1), left
+
+
+def updated(job: Traits, spread: Any, runs: Sequence[Run]) -> Update:
+    """Return what runs of one source say of a job of it.
 
     Parameters
     ----------
     job : what is predicted
     spread : standard deviation of its error without the runs
     runs : at least one
-    stretch : factor on what is left of the error, but of the noise of repeats
-    levels : by default those that come with the package
     """
-    levels = levels or learned()
+    levels = learned()
     of_job, of_runs = levels.of_source(spread), [levels.of_source(run.spread) for run in runs]
 
     def between(one: Traits, own: Any) -> Any:
@@ -193,15 +215,10 @@ def updated(
     rest = levels.rest**2 * np.diag([float(not run.traits.machine) for run in runs])
     noise = np.diag([float(run.noise) ** 2 / run.repeats for run in runs])
     each = [between(run.traits, of_run) for run, of_run in zip(runs, of_runs, strict=True)]
-    among, own, misses = _last(each, -2) + rest, between(job, of_job), _last([run.miss for run in runs])
-    squares = (misses * _solved(among + noise, misses)).sum(-1)
-    wider = np.maximum(1.0, (FREEDOM + squares) / (FREEDOM + len(runs)))
-    own = wider[..., None] * own
-    shares = _solved(wider[..., None, None] * among + noise, own)
-    prior = wider * (np.square(of_job) + levels.within)
-    left = np.maximum(prior - (shares * own).sum(-1), 0.0) * np.square(stretch)
+    prior, misses = np.square(of_job) + levels.within, _last([run.miss for run in runs])
+    shift, left = conditioned(prior, between(job, of_job), _last(each, -2) + rest, misses, noise)
     again = _last([is_same(job, run.traits) * run.noise**2 for run in runs]).max(-1)
-    return Update((shares * misses).sum(-1), np.sqrt(left + again), runs)
+    return Update(shift, left, again, runs)
 
 
 def _last(values: Sequence[Any], axis: int = -1) -> Any:

@@ -58,25 +58,19 @@ def runs_of(setting: Setting, constants: Calibration) -> list[Run]:
 def update_of(setting: Setting, runs: Sequence[Run]) -> Update:
     """Return what runs say of a setting with a layout, which may be of arrays."""
     update = updated(traits_of(setting), novelty_of(setting).spread, runs)
-    if np.ndim(update.shift):
-        return update
-    return update._replace(shift=float(update.shift), spread=float(update.spread))
+    return update if np.ndim(update.shift) else update._replace(shift=float(update.shift))
 
 
 def merged(runs: Iterable[Run]) -> list[Run]:
     """Return single runs, those of the same job as one: by their mean and scatter."""
     groups: list[list[Run]] = []
     for run in runs:
-        group = next((each for each in groups if _are_same(each[0].traits, run.traits)), None)
+        group = next((each for each in groups if is_same(each[0].traits, run.traits)), None)
         if group is None:
             groups.append([run])
         else:
             group.append(run)
     return [_mean(group) for group in groups]
-
-
-def _are_same(one: Traits, other: Traits) -> bool:
-    return bool(np.all(is_same(one, other)))
 
 
 def _mean(group: Sequence[Run]) -> Run:
