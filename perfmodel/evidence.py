@@ -65,8 +65,11 @@ class Scale(NamedTuple):
         >>> Scale(2.0, 1).words, Scale(2.0, 9).words
         ('1 source says so: rough', '9 sources say so')
         """
-        says = "1 source says so" if self.sources == 1 else f"{self.sources or 'no'} sources say so"
-        return says + (": rough" if self.sources < FEW else "")
+        return f"{self._says} so" + (": rough" if self.sources < FEW else "")
+
+    @property
+    def _says(self) -> str:
+        return "1 source says" if self.sources == 1 else f"{self.sources or 'no'} sources say"
 
     @property
     def no_95(self) -> str | None:
@@ -77,8 +80,7 @@ class Scale(NamedTuple):
         """
         if self.sources >= FOR_95:
             return None
-        says = "1 source says" if self.sources == 1 else f"{self.sources or 'no'} sources say"
-        return f"{says} how far off such jobs are; {FOR_95} are needed"
+        return f"{self._says} how far off such jobs are; {FOR_95} are needed"
 
     def ends(self, time: Any, factor_80: Any, factor_95: Any) -> dict[str, Any]:
         """Return the ends of both intervals by name; None, or not a number in arrays, where none is stated.

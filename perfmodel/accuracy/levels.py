@@ -13,7 +13,7 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from perfmodel.accuracy.runs import TRUSTED
 from perfmodel.accuracy.transformer_compare import novelty_of
 from perfmodel.accuracy.transformer_rows import TransformerRun, read_transformer_runs
 from perfmodel.anchor import SHARED_BY
+from perfmodel.arrays import Array, Flags, Places
 from perfmodel.evidence import RESULT, TRANSFORMERS
 from perfmodel.least_squares import solved
 from perfmodel.reading import read_table
@@ -34,12 +35,6 @@ from perfmodel.step.profiled import NORMAL_80
 from perfmodel.transformers.levels import DISTANCES, NAMED, Levels, Traits, conditioned
 from perfmodel.transformers.uncertainty import Novelty
 from perfmodel.writing import write_whole
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-    Places = NDArray[np.intp]
 
 DEVIATIONS = ("source", "network", "row", "rest")
 OF_LEDGER = "source of the ledger"
@@ -236,7 +231,7 @@ class Anchored(NamedTuple):
     shifts: Array
     """Of logarithms of predicted times."""
     spreads: Array
-    is_anchored: NDArray[np.bool_]
+    is_anchored: Flags
 
 
 def anchored(

@@ -11,6 +11,7 @@ from perfmodel.accuracy import collective_fit as of_collectives
 from perfmodel.accuracy import transformer_fit as of_transformers
 from perfmodel.accuracy.collective_rows import shipped_measurements
 from perfmodel.accuracy.transformer_rows import shipped_transformer_runs
+from perfmodel.arrays import Array, Names
 from perfmodel.calibration import facts
 from perfmodel.collectives import parameters as collectives
 from perfmodel.collectives.model import fitted as fitted_to_collectives
@@ -23,17 +24,13 @@ from perfmodel.transformers import parameters as transformers
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-
 Shares: TypeAlias = dict[str, dict[str, float]]
 
 HELD = 0.9
 """Share of what all rows tell of a number, that the sources which it rests on hold."""
 
 
-def information_shares(names: list[str], slopes: Array, weights: Array, sources: NDArray[np.str_]) -> Shares:
+def information_shares(names: list[str], slopes: Array, weights: Array, sources: Names) -> Shares:
     """Return by number the fewest sources that hold ``HELD`` of what rows tell of it, and their shares.
 
     Parameters

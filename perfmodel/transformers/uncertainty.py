@@ -17,7 +17,7 @@ from perfmodel.transformers.parameters import Fitted, fitted
 DENSE, MIXED = "dense, stated layout", "experts"
 """Keys of the learned spreads."""
 NOTICED = 1.05
-"""Factor by which what is new about a job must still widen its interval to be named where there are own runs."""
+"""Factor by which what is new about a job must widen an interval that own runs narrow, to be named."""
 SAME_LIBRARY = {"fsdp": "torchtitan", "pytorch-ddp": "mingpt"}
 """Stacks that are libraries of PyTorch alone -> a measured stack that trains by the same library."""
 
