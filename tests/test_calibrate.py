@@ -216,8 +216,9 @@ def test_a_condition_of_every_run_has_no_weight(seed):
 
 
 def test_an_unseen_accelerator_is_told_and_wider():
-    near = predict(Scenario(workload="resnet50", accelerator="v100-sxm2-16gb"))
-    far = predict(Scenario(workload="resnet50", accelerator="b200-sxm-180gb"))
+    software = {"workload": "resnet50", "framework": "pytorch@2018"}
+    near = predict(Scenario(**software, accelerator="v100-sxm2-16gb"))
+    far = predict(Scenario(**software, accelerator="b200-sxm-180gb"))
     assert near.interval is not None
     assert far.interval is not None
     assert not near.interval.wider_because

@@ -156,6 +156,8 @@ def test_a_sweep_and_a_search_say_the_same_of_both_counts():
 
 def checked(claim, **scenario):
     job = {"workload": "llama-3-8b", "node": "dgx-h100", "gpus": 64, "sequence_length": 65536}
+    if "workload" not in scenario:
+        job["framework"] = "megatron-core@2026"
     quote = Quote(title="t", scenario=job | scenario, claims=(Claim(**claim),))
     return check_quote(quote)[0]
 

@@ -811,6 +811,7 @@ def test_where_no_plan_is_safe_the_cheapest_in_time_is_recommended_with_its_risk
 
 def test_of_a_budget_alone_the_fastest_that_likely_keeps_it_is_recommended():
     asked = {"workload": "resnet50", "epochs": 90, "instances": "p3.16xlarge", "max_gpus": 64}
+    asked["framework"] = "pytorch@2018"
     front = perfmodel.plan(**asked).front
     found = perfmodel.plan(**asked, budget=1.25 * front[-1].cost)
     assert found.chosen.budget_risk <= 0.2 < found.fastest.budget_risk

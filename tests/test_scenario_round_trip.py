@@ -131,8 +131,10 @@ def without_what_contradicts(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def unlike(first: Prediction, second: Prediction) -> dict[str, Any]:
-    """What two answers say differently; which options were left open they may."""
+    """What two answers say differently; which options were left open they may, and how much that widens."""
     one, other = (json.loads(answer.to_json()) for answer in (first, second))
+    if first.interval and second.interval and first.interval.scale > second.interval.scale:
+        one["interval"] = other["interval"] = None
     for table in (one, other):  # advice on what was left open goes when nothing is, as what a run of several
         # accelerators says goes when the scenario holds the speed of one that came of it
         gone = ("--algorithm auto", "the anchor's run")

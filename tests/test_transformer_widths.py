@@ -27,12 +27,17 @@ LARGE = {
     "tensor_parallel": 8,
     "pipeline_parallel": 16,
     "global_batch_size": 1536,
+    "framework": "megatron-core@2026",
+    "recompute": "none",
+    "sharding": "none",
 }
 SMALL = {
     "workload": "gpt2",
     "accelerator": "a100-sxm4-80gb",
     "gpus": 8,
-    "framework": "pytorch-ddp",
+    "framework": "pytorch-ddp@2026",
+    "recompute": "none",
+    "sharding": "none",
     "local_batch_size": 1,
 }
 
@@ -100,7 +105,8 @@ def test_measured_rows_are_as_wide_as_their_utilisation():
 
 
 def test_layouts_are_each_as_wide_as_they_are_used():
-    answer = layouts("gpt2", accelerator="a100-sxm4-80gb", gpus=8, global_batch_size=8)
+    software = {"framework": "megatron-core@2026"}
+    answer = layouts("gpt2", accelerator="a100-sxm4-80gb", gpus=8, global_batch_size=8, **software)
     widths = np.array([math.log(row.interval["high_80"] / row.iteration_time) for row in answer.rows])
     used = np.array([row.mfu for row in answer.rows])
     factors = np.clip(np.sqrt(0.3 / used), 1.0, MOST_WIDER)

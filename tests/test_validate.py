@@ -874,7 +874,8 @@ def test_the_file_that_calibrate_learns_from_is_judged(tmp_path: Path) -> None:
     assert [(row["run_id"], row["source"]) for row in rows] == [("a", "us"), ("b", "us"), ("c", "them")]
     assert [row["measured_iteration_time"] for row in rows] == [0.13, 0.135, 0.4]
     job = {"workload": "resnet50", "accelerator": "v100-sxm2-16gb", "local_batch_size": 64}
-    said = predict(Scenario(**job, world_size=8, overlap="bucketed"))
+    software = predict(Scenario(**job)).scenario["framework"]
+    said = predict(Scenario(**job, world_size=8, overlap="bucketed", framework=software))
     assert rows[1]["predicted_iteration_time"] == pytest.approx(said.iteration_time)
     assert said.interval is not None
     assert rows[1]["low_80"] == pytest.approx(said.interval.low_80)

@@ -28,8 +28,12 @@ from perfmodel.evidence import (
     SMALL,
     TOGETHER,
     TRANSFORMERS,
+    Open,
+    left_open,
+    worth_stating,
 )
 from perfmodel.resources import folder
+from perfmodel.step.profiled import NORMAL_80
 from perfmodel.templating import render
 
 NAME = "ledger.csv"
@@ -216,7 +220,9 @@ def winkler(error: float, half_width: float, share: float = COVERED) -> float:
 class Line(NamedTuple):
     """One line of the ledger's table: means over sources, but for what is by row."""
 
-    name: str
+    kind: str
+    job: str | None
+    """Its class; None of the line of all."""
     sources: int
     rows: int
     error: float
@@ -233,6 +239,16 @@ class Line(NamedTuple):
     """Winkler scores: stated, today's, and of one constant width, which a single source has none of."""
 
     @property
+    def name(self) -> str:
+        """What it is of, below the line of its kind."""
+        return f"- {self.job}" if self.job else self.kind
+
+    @property
+    def factor(self) -> float:
+        """Either way, that the half-width is."""
+        return math.exp(self.half_width)
+
+    @property
     def score_words(self) -> str:
         """The scores, as a cell."""
         return ", ".join("-" if math.isnan(score) else f"{score:.2f}" for score in self.scores)
@@ -245,13 +261,13 @@ def lines() -> list[Line]:
     for kind in dict.fromkeys(each.entry.kind for each in judged):
         of_kind = [each for each in judged if each.entry.kind == kind]
         jobs = dict.fromkeys(each.entry.job for each in of_kind)
-        result.append(_line(kind, of_kind))
+        result.append(_line(kind, None, of_kind))
         if len(jobs) > 1:
-            result += [_line(f"- {job}", [each for each in of_kind if each.entry.job == job]) for job in jobs]
+            result += [_line(kind, job, [each for each in of_kind if each.entry.job == job]) for job in jobs]
     return result
 
 
-def _line(name: str, judged: list[Judged]) -> Line:
+def _line(kind: str, job: str | None, judged: list[Judged]) -> Line:
     entries, sources = [each.entry for each in judged], [each.source for each in judged]
     errors = [each.error for each in entries]
     widths = {
@@ -269,7 +285,8 @@ def _line(name: str, judged: list[Judged]) -> Line:
 
     stated, today, constant = (over_sources(map(winkler, errors, halves)) for halves in widths.values())
     return Line(
-        name,
+        kind,
+        job,
         len(set(sources)),
         len(judged),
         over_sources(abs(math.expm1(-error)) for error in errors),
@@ -283,12 +300,32 @@ def _line(name: str, judged: list[Judged]) -> Line:
 
 def section() -> str:
     """Return the report's section on the ledger, as Markdown."""
-    entries = ledger()
+    entries, rows = ledger(), lines()
     return render(
         "ledger.md.j2",
         entries=len(entries),
         sources=len({each.source for each in entries}),
         apart=sum(each.job in APART for each in entries),
-        lines=lines(),
+        lines=rows,
+        widest=_widest(rows),
+        facts=_facts(rows),
         scales=scales(entries),
     )
+
+
+def _widest(rows: Sequence[Line]) -> list[Line]:
+    """Return the classes of each kind, or the kind where it has one alone, the widest first."""
+    of_classes = {row.kind for row in rows if row.job}
+    every = (row for row in rows if row.job or row.kind not in of_classes)
+    return sorted(every, key=lambda row: -row.half_width)
+
+
+def _facts(rows: Sequence[Line]) -> list[tuple[str, Open, float, float]]:
+    """Return what stating an option is worth: the kind, the option, and half-widths without and with it."""
+    result = []
+    for kind in (TRANSFORMERS, DATA_PARALLEL):
+        known = next(row for row in rows if row.kind.startswith(kind) and row.job == KNOWN)
+        for option in worth_stating(kind):
+            (one,) = left_open(kind, {option: True}, known.half_width / NORMAL_80)
+            result.append((known.kind, one, known.half_width * one.factor, known.half_width))
+    return sorted(result, key=lambda each: each[2] / each[3], reverse=True)

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perfmodel.accuracy.by_source import quantile
+from perfmodel.accuracy.facts import KINDS, facts
 from perfmodel.accuracy.held_out import learned_part
 from perfmodel.accuracy.leave_out_transformers import TransformerFolds, shipped_transformers
 from perfmodel.accuracy.ledger import COVERED, NAME, ledger, left_out, scales
@@ -285,7 +286,7 @@ def _learned(every: Sequence[Source]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def refit() -> None:
-    """Learn the scales of the ledger and the levels; write them, whole or not at all."""
+    """Learn the ledger's scales, what stated options are worth, and the levels; write them, whole or not."""
     by_source = dict(_learned(sources()))
     table = {
         "made_by": "python -m perfmodel.accuracy.levels",
@@ -297,6 +298,7 @@ def refit() -> None:
             }
             for kind, of in scales(ledger()).items()
         },
+        "facts": {kind: facts(kind) for kind in KINDS},
         "levels": {TRANSFORMERS: {"all": by_source.pop(""), "without": by_source}},
     }
     write_whole(RESULT, json.dumps(table, indent=1) + "\n")

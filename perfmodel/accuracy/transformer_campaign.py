@@ -142,6 +142,7 @@ def _scenario(line: Line, case: Case, catalogue: Catalogue) -> Scenario | None:
         "precision": precision,
         **{name: value for name, value in layout.words().items() if name not in NOT_OPTIONS},
         "global_batch_size": int(layout.global_batch_size),
+        "micro_batch_size": None if layout.micro_batch_size % 1 else int(layout.micro_batch_size),
         "lora": int(software.adapter_rank) if software.adapts else None,
     }
     return Scenario.model_construct(**{key: value for key, value in options.items() if value is not None})
@@ -154,14 +155,16 @@ NOT_OPTIONS = ("data_parallel", "accumulation_steps", "recomputed_layers", "micr
 def _command_of(
     line: Line, case: Case | None, catalogue: Catalogue, answer: Callable[[Prediction], float]
 ) -> Command | None:
-    scenario = None if case is None else _scenario(line, case, catalogue)
-    if scenario is None or case is None:
+    asked = None if case is None else _scenario(line, case, catalogue)
+    if asked is None:
         return None
-    options = scenario.model_dump(exclude_unset=True)
-    if case.layout.micro_batch_size % 1 == 0:
-        options["micro_batch_size"] = int(case.layout.micro_batch_size)
-    asked = Scenario.model_construct(**options)
-    return answered(command_line("predict", options), lambda: answer(predict(asked, catalogue)))
+    command = command_line("predict", asked.model_dump(exclude_unset=True))
+    return answered(command, lambda: answer(predict(asked, catalogue)))
+
+
+def scenario_of(line: Line, run: TransformerRun, catalogue: Catalogue) -> Scenario | None:
+    """Return the scenario nearest to a run; None where no network of that shape comes along by its name."""
+    return None if run.case is None else _scenario(line, run.case, catalogue)
 
 
 CAMPAIGN = Campaign[TransformerRun](

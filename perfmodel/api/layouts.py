@@ -19,6 +19,7 @@ from perfmodel.link_caveats import doubt_adapters
 from perfmodel.prediction.bound import end_at, least_layout_time
 from perfmodel.prediction.layout_order import Timed, slower_than_first
 from perfmodel.prediction.memory_odds import memory_figures
+from perfmodel.prediction.open_options import left_open_by
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.layout import caveats, check_adapters
 from perfmodel.specs.stack import DEFAULT_STACK, stack
@@ -33,7 +34,7 @@ from perfmodel.transformers.machine import fabric_on
 from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.search import SearchResult, search
 from perfmodel.transformers.software import PRECISIONS, Options
-from perfmodel.transformers.uncertainty import less_used, novelty, why_wider, widenings
+from perfmodel.transformers.uncertainty import Novelty, novelty, why_wider, widenings, with_open
 from perfmodel.transformers.words import short
 from perfmodel.units import show
 from perfmodel.workloads import workload as workload_named
@@ -267,10 +268,14 @@ def layouts(
     again = _again(result, model, length)
     adapts, samples = lora is not None, global_batch_size / gpus
     least = least_layout_time(network, fabric.accelerator, precision, samples, adapts)
-    used = widenings(model, length, precision, 1.0)
-    spread = novelty(model, fabric.accelerator.id, name, others=used).spread
+    opened = left_open_by(framework, {})
+
+    def new_at(mfu: float) -> Novelty:
+        others = widenings(model, length, precision, mfu)
+        return with_open(novelty(model, fabric.accelerator.id, name, others=others), opened)
+
     rows = tuple(
-        _row(result, row, model, fabric, name, length, precision, adapts, float(again[row]), least, spread)
+        _row(result, row, model, fabric, name, length, precision, adapts, float(again[row]), least, new_at)
         for row in shown
     )
     machine = f"{gpus} x {fabric.accelerator.id}"
@@ -287,9 +292,8 @@ def layouts(
     notes = list(network.notes)
     if gpus > fabric.domain and not network_cap and node is not None:
         doubt_adapters(known.node(node), fabric.inter_link, int(fabric.nics), network_cap, notes)
-    others = widenings(model, length, precision, rows[0].mfu)
-    new = novelty(model, fabric.accelerator.id, name, others=others)
-    rows = _with_order(rows, network.id, length, (fabric.accelerator.id, name, precision), new.scale.factor)
+    new = new_at(rows[0].mfu)
+    rows = _with_order(rows, network.id, length, (fabric.accelerator.id, name, precision), new.common)
     said = tuple(notes), tuple(why_wider(new))
     answer = Layouts(network.name, machine, rows, *counts, capacity, ruled_out, _grid(result), asked, *said)
     return answer if conditions is None else with_costs(answer, conditions, known)
@@ -356,7 +360,7 @@ def _row(
     adapts: bool,
     again: float,
     least: float,
-    spread: float,
+    new_at: Callable[[float], Novelty],
 ) -> LayoutRow:
     layout = result.layout(row)
     terms = {name: float(getattr(result.steps, part)[row]) for name, part in PART_OF_STEP.items()}
@@ -367,7 +371,7 @@ def _row(
     mfu, nominal = (
         float(mfu_of(model, layout, length, adapts, time, peak, count)) for count in (COMPUTED, NOMINAL)
     )
-    factor = math.exp(NORMAL_80 * spread * less_used(mfu))
+    factor = math.exp(NORMAL_80 * new_at(mfu).spread)
     return LayoutRow(
         layout.words(),
         time,

@@ -10,7 +10,7 @@ from perfmodel.calibration import Calibration
 from perfmodel.evidence import repeat_noise
 from perfmodel.fitting.own_runs import OwnRun, Update, nothing_learned, update
 from perfmodel.fitting.own_transformers import learned_of
-from perfmodel.prediction.interval import factors, widening_strengths
+from perfmodel.prediction.interval import OPEN, factors, widening_strengths
 from perfmodel.prediction.own_runs import job_key
 from perfmodel.resolve import Setting
 from perfmodel.step.evaluate import evaluate
@@ -55,9 +55,10 @@ def updated(
 
 
 def _half_width(setting: Setting, constants: Calibration) -> float:
-    """Return half the 80 % interval of a job of copies from specs, in log time."""
+    """Return half the 80 % interval of a job of copies from specs, in log time, its options known."""
     step = evaluate(setting, constants)
-    near, _ = factors(widening_strengths(setting, step.work, step.terms, constants), "specs", constants)
+    strengths = widening_strengths(setting, step.work, step.terms, constants) | {OPEN: {}}
+    near, _ = factors(strengths, "specs", constants)
     return math.log(near)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from perfmodel.arrays import Array
 from perfmodel.calibration import Spread
 from perfmodel.least_squares import newton
+from perfmodel.prediction.interval import OPEN
 
 SOURCE_POWER = -0.25
 """A row weighs its source's number of rows to this power: between all rows alike (0) and all sources (-1)."""
@@ -64,7 +65,7 @@ def learn_spread(misses: Sequence[Miss], farther: Sequence[Miss] = ()) -> Spread
     farther : of runs with more than their source left out; they tell of the weights, not of the quantiles
     """
     rows = [*misses, *farther]
-    names = list(rows[0].strengths)
+    names = [name for name in rows[0].strengths if name != OPEN]
     strength = np.array([[miss.strengths[name] for name in names] for miss in rows])
     error = np.abs([miss.error for miss in rows])
     counts = Counter(miss.source for miss in misses)

@@ -14,6 +14,7 @@ from perfmodel.candidates import will_try
 from perfmodel.errors import InputError
 from perfmodel.planning.goal import ALGORITHMS, Goal, dividing, doubled
 from perfmodel.planning.machines import Machine
+from perfmodel.prediction.open_options import left_open_by
 from perfmodel.resolve import Setting, resolve
 from perfmodel.sharing import shared
 from perfmodel.specs.accelerator import Accelerator
@@ -192,7 +193,8 @@ def fastest_layout(
         layouts, times = chosen(layouts, order), times[order]
     near = chosen(layouts, np.flatnonzero(times <= ALIKE * times[0]))
     first = Layout(*(float(column[0]) for column in near))
-    numbers = answers(setting, chosen(near, np.arange(1)), constants)
+    opened = left_open_by(setting.scenario.framework, {})
+    numbers = answers(setting, chosen(near, np.arange(1)), constants, opened=opened)
     plan = {name: float(np.ravel(numbers[name])[0]) for name in (*_NUMBERS, *SHARED_TERMS)}
     same: dict[str, Any] = {
         "framework": setting.software,

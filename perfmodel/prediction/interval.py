@@ -17,12 +17,15 @@ from perfmodel.evidence import (
     KNOWN,
     NEW,
     TOGETHER,
+    Open,
     Scale,
+    left_open,
     reason,
     scale_of,
 )
 from perfmodel.prediction.bound import NOT_KNOWN, Alone
 from perfmodel.prediction.limits import crossed_link
+from perfmodel.prediction.open_options import left_to_defaults
 from perfmodel.prediction.result import Interval
 from perfmodel.resolve import Setting
 from perfmodel.step.computation import Computation
@@ -36,6 +39,8 @@ OWN, LEAST = "own runs", "least variance"
 """Among what is known of a job: how much one's own runs settle of its error."""
 AGAIN = "measured itself"
 """The same: standard deviation of its time when it is measured again, 0 where it was not measured itself."""
+OPEN = "left to defaults"
+"""The same: options of its software that it leaves to their defaults."""
 NO_REPEATS = "how far repeats of a job scatter is assumed, or known from few"
 """Why no interval of 95 % is stated of a job that was measured itself."""
 NOTICED = 0.05
@@ -139,6 +144,7 @@ def strengths(
         "parameter server": float(setting.strategy == "parameter-server"),
         "unseen link": several * link,
         "input": terms["input_time"] / whole,
+        OPEN: left_to_defaults(setting),
     }
     if setting.repeat is not None:
         result[AGAIN] = setting.repeat.noise
@@ -165,14 +171,9 @@ def reasons(setting: Setting, result: dict[str, float], spread: Spread, constant
     if result[IS_NEW]:
         by_class = scale_by(result).factor / scale_by(result | {IS_NEW: 0.0}).factor
         widths[IS_NEW] = widths.get(IS_NEW, 0.0) + math.log(by_class)
-    noticed = sorted(
-        (name for name, width in widths.items() if width > NOTICED and name in REASONS),
-        key=lambda name: -widths[name],
-    )
+    noticed = [name for name, width in widths.items() if width > NOTICED and name in REASONS]
     if constants.own is not None:
         noticed = [name for name in noticed if not _measured(name, setting, constants.own)]
-    if not noticed:
-        return []
     low, high = constants.reach.get(local_batch_of(setting), (0.0, 0.0))
     facts = {
         "accelerator": setting.accelerator.id,
@@ -186,10 +187,14 @@ def reasons(setting: Setting, result: dict[str, float], spread: Spread, constant
         "communication": result["communication"],
         "link": crossed_link(setting).id,
     }
-    return [
-        reason(REASONS[name].format(**facts), math.exp(widths[name]), novel if name == IS_NEW else None)
+    said = [
+        (math.exp(widths[name]), REASONS[name].format(**facts), novel if name == IS_NEW else None)
         for name in noticed
     ]
+    opened = _left_open(result, spread, scale_by(result).factor)
+    said += [(each.factor, each.words, Scale(each.factor, each.sources)) for each in opened]
+    in_order = sorted(said, key=lambda each: -each[0])
+    return [reason(words, factor, scale) for factor, words, scale in in_order if factor > 1 + NOTICED]
 
 
 def _measured(reason: str, setting: Setting, own: OwnEffects) -> bool:
@@ -235,8 +240,11 @@ def factors(result: dict[str, Any], mode: str, constants: Calibration) -> tuple[
     """
     spreads, own = constants.spread, constants.own
     wider = scale_by(result, mode).factor
-    near, far = _factors(result, spreads[mode], own if mode == "specs" else None, wider)
-    if mode == "specs" or "specs" not in spreads:
+    if mode == "specs":
+        return _factors(result, spreads[mode], own, wider)
+    result = result | {OPEN: {}}
+    near, far = _factors(result, spreads[mode], None, wider)
+    if "specs" not in spreads:
         return near, far
     limits = _factors(result, spreads["specs"], own, scale_by(result).factor)
     near, far = ops.minimum(near, limits[0]), ops.minimum(far, limits[1])
@@ -295,10 +303,17 @@ def deviation(result: dict[str, Any], spread: Spread) -> Any:
     return spread.quantile_80 / NORMAL_80 * ops.exp(sum(_widths(result, spread)))
 
 
+def _left_open(result: dict[str, Any], spread: Spread, wider: Any) -> list[Open]:
+    """Return what options that are left to their defaults add, without runs of one's own."""
+    return left_open(DATA_PARALLEL, result[OPEN], deviation(result, spread) * wider)
+
+
 def _factors(result: dict[str, Any], spread: Spread, own: OwnEffects | None, wider: Any) -> tuple[Any, Any]:
     scale = ops.exp(sum(_widths(result, spread))) * wider
     if own is not None:
         scale = scale * own.narrowing(result[OWN], result[LEAST], deviation(result, spread) * wider)
+    else:
+        scale = scale * math.prod(each.factor for each in _left_open(result, spread, wider))
     return ops.exp(spread.quantile_80 * scale), ops.exp(spread.quantile_95 * scale)
 
 
@@ -309,11 +324,16 @@ def interval(
     spread = constants.spread.get(mode)
     if spread is None:
         return None
+    if mode != "specs" or constants.own is not None:
+        result = result | {OPEN: {}}  # what was measured settles them
     scale = scale_by(result, mode)
+    opened = _left_open(result, spread, scale.factor)
     return Interval.model_construct(
         **scale.ends(iteration_time, *factors(result, mode, constants)),
         no_95=NO_REPEATS if result.get(AGAIN) else scale.no_95,
         wider_because=partial(reasons, setting, result, spread, constants),
         clipped_at=None,
-        scale=1.0 if result.get(AGAIN) else float(scale.factor),
+        scale=1.0
+        if result.get(AGAIN)
+        else float(math.prod((scale.factor, *(each.factor for each in opened)))),
     )

@@ -7,17 +7,12 @@ import math
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    from perfmodel.resolve import Setting
+from typing import Any, NamedTuple
 
 RESULT = Path(__file__).parent / "memory_odds.json"
 """What ``python -m perfmodel.accuracy.memory_fit`` writes."""
 STATED, OPEN = "stated", "open"
 """Jobs whose software, sharding and recomputation are stated, and others."""
-OPTIONS = "framework", "sharding", "recompute"
-"""What decides the memory of a model-parallel transformer besides its size."""
 CERTAIN = 0.95
 """Probability from which a verdict is certain; of the contrary, 1 less it."""
 
@@ -69,15 +64,6 @@ def memory_figures(rows: dict[str, float], capacity: float) -> dict[str, float]:
     """Return bytes, capacity and odds of a job of which everything is stated, with what fills its memory."""
     needed = sum(rows.values())
     return {"bytes": needed, "capacity": capacity, **stated_odds(needed, capacity)._asdict(), **rows}
-
-
-def not_stated(setting: Setting) -> list[str]:
-    """Return the options of a transformer's layout and software that are left to their defaults."""
-    if setting.layout is None:
-        return []
-    given = {name for name in OPTIONS if getattr(setting.scenario, name) is not None}
-    given |= {"sharding"} if setting.scenario.strategy == "fsdp" else set()
-    return [name for name in OPTIONS if name not in given]
 
 
 def odds_of(needed: float, capacity: float, unknown: Sequence[str]) -> Odds:

@@ -112,8 +112,8 @@ class Interval(_Result):
     clipped_by: Literal["peaks and links", "one accelerator"] | None = None
     """What makes it the least: physics, or the time of one accelerator that does its share alone."""
     scale: float = 1.0
-    """How many times as wide it is, in log time, as development rows ask for, since rows that were new did.
-    It is not in ratios of two predictions, which share what new sources are missed by."""
+    """How many times as wide it is, in log time, as development rows ask for, since rows that were new did,
+    and since options are left to their defaults.  It is not in ratios of two predictions: they share both."""
 
 
 class Ratio(_Result):

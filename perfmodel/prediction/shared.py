@@ -13,7 +13,8 @@ from perfmodel.prediction.absurd import checked
 from perfmodel.prediction.bound import least_iteration_time, physical
 from perfmodel.prediction.collective_limit import TCP_YEARS, connections_limit, flow_binds
 from perfmodel.prediction.limits import kernel_words, limit_words, with_remedy
-from perfmodel.prediction.memory_odds import not_stated, odds_of
+from perfmodel.prediction.memory_odds import odds_of
+from perfmodel.prediction.open_options import left_to_defaults, not_stated
 from perfmodel.prediction.result import NO_UPDATES, Interval, Memory, Prediction, Traffic
 from perfmodel.prediction.start_up import epoch_start, start_up, together
 from perfmodel.prediction.understood import understood
@@ -40,7 +41,7 @@ from perfmodel.transformers.memory import memory_of, memory_of_ends
 from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.step import Step, step_of
 from perfmodel.transformers.traffic import Row, moved, traffic_of
-from perfmodel.transformers.uncertainty import ends, novelty, why_wider, widenings
+from perfmodel.transformers.uncertainty import ends, novelty, why_wider, widenings, with_open
 from perfmodel.transformers.words import short
 from perfmodel.units import show
 
@@ -74,8 +75,10 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
     memory = memory_needed(job, setting)
     others = widenings(model, case.sequence_length, PRECISIONS[setting.precision], come_to["mfu"])
     new = novelty(model, setting.accelerator.id, setting.software, others=others)
-    spread, reasons, scale = new.spread, why_wider(new), new.scale.factor
-    if start is not None:
+    if start is None:
+        new = with_open(new, left_to_defaults(setting))
+        spread, reasons, scale = new.spread, why_wider(new), float(new.common)
+    else:
         from perfmodel.prediction.own_transformers import narrowed
 
         spread, reasons, scale = narrowed(setting, new, start)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from perfmodel.anchor import Anchor, parse_anchors
 from perfmodel.calibration import Calibration
 from perfmodel.errors import InputError
 from perfmodel.prediction.bound import cut_ends, least_computation_time
+from perfmodel.prediction.open_options import left_open_by
 from perfmodel.prediction.shared import largest_micro_batch
 from perfmodel.prediction.start_up import epoch_starts, startup_time
 from perfmodel.resolve import Setting, accelerator_of, resolve
@@ -36,7 +38,7 @@ from perfmodel.transformers.memory import memory_of
 from perfmodel.transformers.own_runs import measured_run, runs_of_file, update_of
 from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.traffic import traffic_of
-from perfmodel.transformers.uncertainty import ends, novelty, widenings
+from perfmodel.transformers.uncertainty import ends, novelty, widenings, with_open
 from perfmodel.workloads import workload
 
 if TYPE_CHECKING:
@@ -205,10 +207,14 @@ def _blocks(
             continue
         some = picked(codes, which)
         runs = [each._replace(layout=chosen(each.layout, which)) for each in runs]
-        size = rows.numbers(some)["world_size"]
+        picked_numbers = rows.numbers(some)
+        size = picked_numbers["world_size"]
         of_size = {"world_size": size, "nodes": nodes[some["world_size"]] if np.ndim(size) else nodes[0]}
         options = asked | rows.options(some)
-        yield _block(setting, chosen(layout, which), of_size, runs, options, len(which), constants)
+        sharding_open = (asked["strategy"] != "fsdp") * (picked_numbers["sharding"] < 0)
+        opened = {"sharding": sharding_open, "recompute": picked_numbers["recompute"] < 0}
+        opened = left_open_by(asked["framework"], opened)
+        yield _block(setting, chosen(layout, which), of_size, runs, options, len(which), constants, opened)
 
 
 def _place_of_runs(
@@ -270,6 +276,7 @@ def _block(
     options: dict[str, Any],
     rows: int,
     constants: Calibration,
+    opened: Mapping[str, Any],
 ) -> Block:
     def answer() -> dict[str, Any]:
         named = {
@@ -281,7 +288,7 @@ def _block(
             "scaling": setting.scaling,
             "model": "transformer",
         }
-        columns = answers(setting, layout, constants, runs, of_size)
+        columns = answers(setting, layout, constants, runs, of_size, opened)
         columns["iteration_time"] = np.broadcast_to(columns["iteration_time"], (rows,))
         return options | named | {name: _upright(each) for name, each in columns.items()}
 
@@ -299,6 +306,7 @@ def answers(
     constants: Calibration,
     runs: Sequence[_Runs] = (),
     of_size: dict[str, Any] | None = None,
+    opened: Mapping[str, Any] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """Return every number of ``predict`` by its name; arrays of shape (layouts,), or a number all share.
 
@@ -307,6 +315,7 @@ def answers(
     setting, layout : one of the settings of a place, and all layouts there
     constants, runs : as for ``predict``, and the measured runs of anchors
     of_size : what of a ``Setting`` differs among the layouts with their accelerators
+    opened : whether options are left to their defaults, as of ``left_open_by``
     """
     model, length = network_of(setting.workload)
     block = _with_arrays(setting, layout)._replace(**of_size or {})
@@ -324,7 +333,10 @@ def answers(
     report |= figures(block, time, baseline, traffic, layout.data_parallel)
     others = widenings(model, length, PRECISIONS[setting.precision], report["mfu"])
     new = novelty(model, setting.accelerator.id, setting.software, others=others)
-    spread = new.spread if start is None else start.spread(new.stretch)
+    if start is None:
+        spread = with_open(new, opened).spread
+    else:
+        spread = start.spread(new.stretch)
     report |= cut_ends(ends(time, spread, new.scale), time, least_computation_time(block))
     fast = [bulk_bandwidth(link, constants) for link in (setting.inter_link, setting.intra_link)]
     over = np.where(block.domains > 1, *fast)

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from perfmodel import ops
-from perfmodel.evidence import EXPERTS, KNOWN, NEW, TRANSFORMERS, Scale, reason, scale_of
+from perfmodel.evidence import EXPERTS, KNOWN, NEW, TRANSFORMERS, Open, Scale, left_open, reason, scale_of
 from perfmodel.specs.architecture import Architecture
 from perfmodel.step.profiled import NORMAL_80, NORMAL_95
 from perfmodel.transformers.architecture import Dimensions
@@ -17,7 +17,7 @@ from perfmodel.transformers.parameters import Fitted, fitted
 DENSE, MIXED = "dense, stated layout", "experts"
 """Keys of the learned spreads."""
 NOTICED = 1.05
-"""Factor by which what is new about a job must widen an interval that own runs narrow, to be named."""
+"""Factor by which what is new about a job must widen its interval to be named."""
 SAME_LIBRARY = {"fsdp": "torchtitan", "pytorch-ddp": "mingpt"}
 """Stacks that are libraries of PyTorch alone -> a measured stack that trains by the same library."""
 
@@ -61,6 +61,8 @@ class Novelty(NamedTuple):
     """Its stack, where that is new."""
     others: tuple[Widening, ...] = ()
     """What else."""
+    left_open: tuple[Open, ...] = ()
+    """Options that it leaves to their defaults."""
 
     @property
     def kind(self) -> str:
@@ -86,12 +88,17 @@ class Novelty(NamedTuple):
     @property
     def plain(self) -> Novelty:
         """The same but for what else widens: of that other jobs of its source tell nothing."""
-        return self._replace(others=())
+        return self._replace(others=(), left_open=())
 
     @property
     def stretch(self) -> Any:
         """Factor by which what else there is widens an interval."""
-        return math.prod(each.factor for each in self.others)
+        return math.prod(each.factor for each in self.others + self.left_open)
+
+    @property
+    def common(self) -> Any:
+        """Factor by which what two jobs share that are compared widens both intervals."""
+        return math.prod((self.scale.factor, *(each.factor for each in self.left_open)))
 
     def spread_by(self, spreads: Mapping[str, float], kind: str, fit: Fitted | None = None) -> Any:
         """Return the same by the spread of a class of development rows, and by another fit than the shipped.
@@ -114,9 +121,10 @@ class Novelty(NamedTuple):
         spread_of : what is left of the error of a job with this novelty; by default all of it
         """
         result = []
-        for each in self.others:
-            if each.factor > 1:
-                without = self._replace(others=tuple(one for one in self.others if one is not each))
+        for name in ("others", "left_open"):
+            every = getattr(self, name)
+            for each in every:
+                without = self._replace(**{name: tuple(one for one in every if one is not each)})
                 factor = float(spread_of(self) / spread_of(without))
                 result.append((factor, each.words, Scale(each.factor, each.sources)))
         for without, words in (
@@ -184,17 +192,27 @@ def novelty(
     )
 
 
+def with_open(new: Novelty, options: Mapping[str, Any]) -> Novelty:
+    """Return what is new about a job some options of which are left to their defaults.
+
+    Parameters
+    ----------
+    new : of the job, were all stated
+    options : as of ``left_open``
+    """
+    return new._replace(left_open=tuple(left_open(TRANSFORMERS, options, new.spread)))
+
+
 def why_wider(new: Novelty, spread_of: Callable[[Novelty], Any] | None = None) -> list[str]:
     """Return in words what makes the interval of a job wider than usual, and by which factor, largest first.
 
     Parameters
     ----------
     new : what is new about the job
-    spread_of : as of ``Novelty.reasons``, where own runs narrow it; what then widens little is not named
+    spread_of : as of ``Novelty.reasons``, where own runs narrow it
     """
-    least = 0.0 if spread_of is None else NOTICED
     reasons = new.reasons() if spread_of is None else new.reasons(spread_of)
-    return [reason(words, factor, scale) for factor, words, scale in reasons if factor > least]
+    return [reason(words, factor, scale) for factor, words, scale in reasons if factor > NOTICED]
 
 
 def ends(time: Any, spread: Any, scale: Scale) -> dict[str, Any]:
