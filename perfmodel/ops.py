@@ -22,16 +22,22 @@ else:
 
 
 _PLAIN = frozenset((float, int, bool))
+TRACED = "perfmodel.traced"
+"""The module of numbers that remember how they were made; it has every function of this one."""
 
 
 def _library(*args: object) -> ModuleType:
-    """Return sympy, numpy or math: the first that one of ``args`` belongs to."""
+    """Return ``perfmodel.traced``, sympy, numpy or math: the first that one of ``args`` belongs to."""
     for a in args:
         if type(a) not in _PLAIN:
             break
     else:
         return math
-    sympy, numpy = sys.modules.get("sympy"), sys.modules.get("numpy")
+    traced, sympy, numpy = sys.modules.get(TRACED), sys.modules.get("sympy"), sys.modules.get("numpy")
+    if traced is not None:
+        for a in args:
+            if type(a) is traced.Traced:
+                return traced
     if sympy is not None:
         for a in args:
             if isinstance(a, sympy.Basic):
@@ -49,11 +55,11 @@ def maximum(a: Real, b: Real) -> Real:
         return b if b > a else a
     numpy = sys.modules.get("numpy")
     if numpy is not None and (type(a) is numpy.ndarray or type(b) is numpy.ndarray):
-        return numpy.maximum(a, b)
+        return numpy.maximum(a, b)  # which a traced one takes over
     library: Any = _library(a, b)
     if library is math:
         return max(a, b)
-    return library.maximum(a, b) if library.__name__ == "numpy" else library.Max(a, b)
+    return library.Max(a, b) if library.__name__ == "sympy" else library.maximum(a, b)
 
 
 def minimum(a: Real, b: Real) -> Real:
@@ -62,11 +68,11 @@ def minimum(a: Real, b: Real) -> Real:
         return b if b < a else a
     numpy = sys.modules.get("numpy")
     if numpy is not None and (type(a) is numpy.ndarray or type(b) is numpy.ndarray):
-        return numpy.minimum(a, b)
+        return numpy.minimum(a, b)  # which a traced one takes over
     library: Any = _library(a, b)
     if library is math:
         return min(a, b)
-    return library.minimum(a, b) if library.__name__ == "numpy" else library.Min(a, b)
+    return library.Min(a, b) if library.__name__ == "sympy" else library.minimum(a, b)
 
 
 def ceil(x: Real) -> Real:
@@ -119,10 +125,36 @@ def exp(x: Real) -> Real:
 def where(condition: Any, a: Real, b: Real) -> Real:
     """A where the condition holds, b elsewhere; both are evaluated."""
     if type(condition) is bool:
-        return a if condition else b
+        chosen = a if condition else b
+        if (traced := sys.modules.get(TRACED)) is None or type(chosen) is not traced.Traced:
+            return chosen
+        return traced.where(condition, a, b)
     library: Any = _library(condition, a, b)
     if library is math:
         return a if condition else b
-    if library.__name__ == "numpy":
-        return library.where(condition, a, b)
-    return library.Piecewise((a, condition), (b, True))
+    if library.__name__ == "sympy":
+        return library.Piecewise((a, condition), (b, True))
+    return library.where(condition, a, b)
+
+
+def log1p(x: Real) -> Real:
+    """The natural logarithm of 1 + x."""
+    if type(x) is float:
+        return math.log1p(x)
+    return _library(x).log1p(x)
+
+
+def array(x: Any) -> Any:
+    """A value, or a sequence of numbers, as an array of floats."""
+    library: Any = _library(*x) if isinstance(x, (tuple, list)) else _library(x)
+    if library.__name__ == TRACED:
+        return library.array(x)
+    import numpy
+
+    return numpy.asarray(x, dtype=numpy.float64)
+
+
+def plain(x: Any) -> Any:
+    """A value without the history that a traced number has, where only the value matters: of a count."""
+    traced: Any = sys.modules.get(TRACED)
+    return x if traced is None else traced.plain(x)

@@ -1,0 +1,74 @@
+"""What a traced number comes from: derivatives by one backward pass, kinks, and formulas in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from perfmodel.traced import Traced
+from perfmodel.tracing import Call
+
+
+class Slope(NamedTuple):
+    """How a number grows with a leaf it comes from."""
+
+    leaf: Traced
+    derivative: Any
+    """By each number of the leaf."""
+    is_at_kink: bool
+    """Whether the leaf acts through a kink too, so that the derivative is that of one side."""
+
+    def elasticity(self, of: float) -> float:
+        """Return the percent by which a number grows that is ``of``, for each percent of the whole leaf."""
+        return float(np.sum(self.derivative * np.asarray(self.leaf.value))) / of
+
+
+def slopes(of: Traced) -> list[Slope]:
+    """Return the derivatives of one number by every leaf that acts on it."""
+    gradients: dict[int, Any] = {id(of): np.ones(np.shape(of.value))}
+    at_kink: set[int] = set()
+    """Below a maximum whose arms are equal, those included that do not act on this side."""
+    result = []
+    for node in reversed(list(_parents_first(of))):
+        gradient = gradients.get(id(node), 0.0)
+        acts, is_at_kink = bool(np.any(gradient)), id(node) in at_kink
+        if not (acts or is_at_kink):
+            continue
+        if node.leaf is not None:
+            result.append(Slope(node, np.broadcast_to(gradient, np.shape(node.value)), is_at_kink))
+        if is_at_kink or node.is_tied:
+            at_kink.update(map(id, node.parents))
+        if acts and node.backward is not None:
+            for parent, part in zip(node.parents, node.backward(gradient), strict=True):
+                gradients[id(parent)] = gradients[id(parent)] + part if id(parent) in gradients else part
+    return result
+
+
+def formulas_of(of: Any) -> list[Call]:
+    """Return the calls of formulas that a number comes from, each before it is needed."""
+    result: dict[int, Call] = {}
+    for node in _parents_first(of):
+        if node.call is not None:
+            result.setdefault(id(node.call), node.call)
+    return list(result.values())
+
+
+def leaves_of(of: Traced) -> list[Traced]:
+    """Return the leaves that a number comes from."""
+    return [node for node in _parents_first(of) if node.leaf is not None]
+
+
+def _parents_first(of: Traced) -> Iterator[Traced]:
+    """Yield a number and all that it comes from, each after what it was made from."""
+    seen: set[int] = set()
+    stack = [(of, False)]
+    while stack:
+        node, is_done = stack.pop()
+        if is_done:
+            yield node
+        elif id(node) not in seen:
+            seen.add(id(node))
+            stack.append((node, True))
+            stack.extend((parent, False) for parent in node.parents)

@@ -1,0 +1,102 @@
+"""Whether numbers are traced here and now, and what has to know it: caches and searches.
+
+``perfmodel.traced`` has the numbers.  What is here costs a plain evaluation one look at a context variable
+for each call of a cached function, and imports nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import CodeType, FrameType
+from typing import Any, ParamSpec, TypeVar
+
+from perfmodel.formula import FORMULAS
+
+_Parameters = ParamSpec("_Parameters")
+_Result = TypeVar("_Result")
+
+
+class Call:
+    """One call of a registered formula that no other formula made."""
+
+    __slots__ = ("arguments", "is_numeric", "name")
+
+    def __init__(self, name: str, arguments: dict[str, Any], is_numeric: bool = False) -> None:
+        self.name = name
+        """Key of ``FORMULAS``."""
+        self.arguments = arguments
+        """By parameter: traced numbers, and plain ones that nothing made."""
+        self.is_numeric = is_numeric
+        """Whether it takes plain numbers alone, so that its derivatives are differences."""
+
+    def __repr__(self) -> str:
+        return f"<Call of {self.name}>"
+
+
+class Trace:
+    """What one traced evaluation has found out."""
+
+    def __init__(self) -> None:
+        self.calls: list[Call] = []
+        """In the order in which they made their first number."""
+        self.running: dict[FrameType, Call] = {}
+        self._names: dict[CodeType, str] = {}
+
+    def names(self) -> dict[CodeType, str]:
+        """Return the registered formulas by their code; modules may be imported while numbers are traced."""
+        if len(self._names) != len(FORMULAS):
+            self._names = {entry.function.__code__: name for name, entry in FORMULAS.items()}
+        return self._names
+
+
+TRACE: ContextVar[Trace | None] = ContextVar("trace", default=None)
+
+
+@contextmanager
+def tracing() -> Iterator[Trace]:
+    """Note the formulas that make traced numbers, and let caches aside."""
+    trace = Trace()
+    token = TRACE.set(trace)
+    try:
+        yield trace
+    finally:
+        TRACE.reset(token)
+        trace.running.clear()
+
+
+def remembered(
+    maxsize: int | None,
+) -> Callable[[Callable[_Parameters, _Result]], Callable[_Parameters, _Result]]:
+    """Return a decorator like ``functools.lru_cache`` whose cache no traced number enters or leaves."""
+
+    def decorate(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
+        cached: Any = functools.lru_cache(maxsize)(function)
+        is_traced = TRACE.get
+
+        @functools.wraps(function)
+        def call(*arguments: _Parameters.args, **keywords: _Parameters.kwargs) -> _Result:
+            if is_traced() is None:
+                return cached(*arguments, **keywords)  # type: ignore[no-any-return]
+            return function(*arguments, **keywords)
+
+        call.cache_clear = cached.cache_clear  # type: ignore[attr-defined]
+        return call
+
+    return decorate
+
+
+def numeric(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
+    """Let a search or a recursion see plain numbers: traced, it is one operation, derived by differences."""
+
+    @functools.wraps(function)
+    def call(*arguments: _Parameters.args, **keywords: _Parameters.kwargs) -> _Result:
+        if TRACE.get() is None:
+            return function(*arguments, **keywords)
+        from perfmodel.numeric_node import numeric_result
+
+        return numeric_result(function, arguments, keywords)  # type: ignore[no-any-return]
+
+    return call
