@@ -7,11 +7,14 @@ family: a factor of 1 on what all of them share.
 
 from __future__ import annotations
 
+import copy
 import math
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+from perfmodel import ops
 
 if TYPE_CHECKING:
     from perfmodel.own_effects import OwnEffects
@@ -34,6 +37,17 @@ KINDS = ("norm", "activation", "heavy", "embedding", "product")
 """Kinds of memory traffic; heavy: dropout, softmax and concatenation."""
 SIZES = ("half_work", "half_depth", "half_columns")
 GROUPS = ("vector", "matrix")
+MEANINGS = (
+    "slowdown",
+    "traffic",
+    "half",
+    "channels_first",
+    "kernel_floor",
+    "dispatch_time",
+    "iteration_overhead",
+    "optimizer_kernels",
+)
+"""What an ``Efficiency`` makes of its logarithms once."""
 NESTED = (
     ("vgg11", "vgg13", "vgg16", "vgg19"),
     ("resnet18", "resnet34"),
@@ -122,6 +136,15 @@ class Efficiency:
         """Return the same numbers with what own runs say beside them."""
         return Efficiency(self._log, own, self.borrowed)
 
+    def with_numbers(self, change: Callable[[Any, str], Any]) -> Efficiency:
+        """Return the same with other numbers: what ``change`` makes of each and its name."""
+        result = copy.copy(self)
+        for name in MEANINGS:
+            setattr(result, name, change(getattr(self, name), name))
+        result._log = {name: change(value, f"log {name}") for name, value in self._log.items()}
+        result.borrowed = {name: change(value, f"log {name}") for name, value in self.borrowed.items()}
+        return result
+
     def knows(self, name: str) -> bool:
         """Whether measured runs spoke of something, e.g. ``workload/resnet50``."""
         return name in self._log
@@ -143,7 +166,7 @@ class Efficiency:
             get("year/light") * on.year,
             self._log.get(network, self.borrowed.get(network, 0.0)) + get("detection") * on.detection + own,
         )
-        return Effects(*np.exp(logarithms).tolist())
+        return Effects(*np.exp(ops.array(logarithms)).tolist())
 
 
 def borrowed_effects(logarithms: Mapping[str, float]) -> dict[str, float]:

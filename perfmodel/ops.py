@@ -22,8 +22,9 @@ else:
 
 
 _PLAIN = frozenset((float, int, bool))
-TRACED = "perfmodel.traced"
-"""The module of numbers that remember how they were made; it has every function of this one."""
+traced: Any = None
+"""The module of numbers that remember how they were made, once it is imported; it has every function that is
+here."""
 
 
 def _library(*args: object) -> ModuleType:
@@ -33,7 +34,7 @@ def _library(*args: object) -> ModuleType:
             break
     else:
         return math
-    traced, sympy, numpy = sys.modules.get(TRACED), sys.modules.get("sympy"), sys.modules.get("numpy")
+    sympy, numpy = sys.modules.get("sympy"), sys.modules.get("numpy")
     if traced is not None:
         for a in args:
             if type(a) is traced.Traced:
@@ -126,7 +127,7 @@ def where(condition: Any, a: Real, b: Real) -> Real:
     """A where the condition holds, b elsewhere; both are evaluated."""
     if type(condition) is bool:
         chosen = a if condition else b
-        if (traced := sys.modules.get(TRACED)) is None or type(chosen) is not traced.Traced:
+        if traced is None or type(chosen) is not traced.Traced:
             return chosen
         return traced.where(condition, a, b)
     library: Any = _library(condition, a, b)
@@ -146,15 +147,18 @@ def log1p(x: Real) -> Real:
 
 def array(x: Any) -> Any:
     """A value, or a sequence of numbers, as an array of floats."""
-    library: Any = _library(*x) if isinstance(x, (tuple, list)) else _library(x)
-    if library.__name__ == TRACED:
-        return library.array(x)
+    if traced is not None and _library(*x if isinstance(x, (tuple, list)) else (x,)) is traced:
+        return traced.array(x)
     import numpy
 
     return numpy.asarray(x, dtype=numpy.float64)
 
 
+def number(x: Any) -> Any:
+    """A number of numpy's, or an array of one, as a plain float."""
+    return x.item() if traced is not None and type(x) is traced.Traced else float(x)
+
+
 def plain(x: Any) -> Any:
     """A value without the history that a traced number has, where only the value matters: of a count."""
-    traced: Any = sys.modules.get(TRACED)
     return x if traced is None else traced.plain(x)

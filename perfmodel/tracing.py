@@ -42,6 +42,8 @@ class Trace:
     def __init__(self) -> None:
         self.calls: list[Call] = []
         """In the order in which they made their first number."""
+        self.learned: dict[str, Any] = {}
+        """Traced numbers in the place of fits that functions read rather than take, by what they are of."""
         self.running: dict[FrameType, Call] = {}
         self._names: dict[CodeType, str] = {}
 
@@ -70,20 +72,23 @@ def tracing() -> Iterator[Trace]:
 def remembered(
     maxsize: int | None,
 ) -> Callable[[Callable[_Parameters, _Result]], Callable[_Parameters, _Result]]:
-    """Return a decorator like ``functools.lru_cache`` whose cache no traced number enters or leaves."""
+    """Return a decorator like ``functools.lru_cache`` whose cache no traced number enters or leaves.
+
+    The function takes no keywords.
+    """
 
     def decorate(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
         cached: Any = functools.lru_cache(maxsize)(function)
+        uncached: Any = function
         is_traced = TRACE.get
 
         @functools.wraps(function)
-        def call(*arguments: _Parameters.args, **keywords: _Parameters.kwargs) -> _Result:
-            if is_traced() is None:
-                return cached(*arguments, **keywords)  # type: ignore[no-any-return]
-            return function(*arguments, **keywords)
+        def call(*arguments: Any) -> Any:
+            return (uncached if is_traced() else cached)(*arguments)
 
         call.cache_clear = cached.cache_clear  # type: ignore[attr-defined]
-        return call
+        result: Any = call
+        return result  # type: ignore[no-any-return]
 
     return decorate
 

@@ -35,6 +35,7 @@ from perfmodel.equations import collective_bandwidths as rates
 from perfmodel.equations import collective_latencies as latencies
 from perfmodel.equations.collective_latencies import round_trip_time
 from perfmodel.equations.collective_times import bend_of, grown_ramp, ramp_of
+from perfmodel.tracing import TRACE
 
 NVLINK_SHARE = (0.80, 0.80, 0.824, 0.802)
 """What NCCL assumes of NVLink, by generation of the GPU: 20, 20, 20.6 and 40.1 GB/s of nominal 25, 25, 25
@@ -301,9 +302,19 @@ class Fitted(NamedTuple):
     """Measured ones, as ``collective_spread`` tells them apart."""
 
 
-@cache
 def fitted() -> Fitted:
-    """The fit that comes with the package, read once."""
+    """The fit that comes with the package; its numbers are traced where an evaluation is."""
+    trace = TRACE.get()
+    return shipped() if trace is None else trace.learned.get(COLLECTIVES, shipped())
+
+
+COLLECTIVES = "collectives"
+"""Key of ``perfmodel.tracing.Trace.learned``."""
+
+
+@cache
+def shipped() -> Fitted:
+    """The same, never traced, and read once."""
     table = of_collectives()
     parameters = {name: table["parameters"][name] for name in PARAMETERS}
     return Fitted(parameters, table["spreads"], frozenset(table["transports"]))

@@ -324,7 +324,7 @@ def paced_layer_times(
 
     def left(whole: Any, elapsed: Any) -> Any:
         """Of one of the two, before each layer and after the last."""
-        return (whole if isinstance(whole, float) else whole[..., None]) - elapsed
+        return (whole[..., None] if getattr(whole, "ndim", 0) else whole) - elapsed
 
     paced: Any = paced_time(left(device_time, device_elapsed_times), left(host_time, host_elapsed_times))
     times: NDArray[np.float64] = paced[..., :-1] - paced[..., 1:]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from perfmodel import ops
 from perfmodel.formula import formula
 from perfmodel.ops import Real
 
@@ -65,9 +66,9 @@ def elapsed_times(layer_times: Any) -> NDArray[Any]:
     """
     import numpy as np
 
-    layer_times = np.asarray(layer_times)
-    elapsed = np.zeros((*layer_times.shape[:-1], layer_times.shape[-1] + 1))
-    np.add.accumulate(layer_times, axis=-1, out=elapsed[..., 1:])
+    layer_times = ops.array(layer_times)
+    before = np.zeros((*layer_times.shape[:-1], 1))
+    elapsed: NDArray[Any] = np.add.accumulate(np.concatenate((before, layer_times), axis=-1), axis=-1)
     return elapsed
 
 

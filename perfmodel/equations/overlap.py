@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from perfmodel import ops
 from perfmodel.formula import formula
 from perfmodel.ops import Real
 
@@ -51,8 +52,7 @@ def communication_finish_time(ready_times: Any, communication_times: Any) -> NDA
     """
     import numpy as np
 
-    ready = np.asarray(ready_times, dtype=np.float64)
-    communication = np.asarray(communication_times, dtype=np.float64)
+    ready, communication = ops.array(ready_times), ops.array(communication_times)
     messages = communication.shape[-1]
     finish: NDArray[np.float64]
     if ready.size * communication.size < MANY_ROWS * messages**2:

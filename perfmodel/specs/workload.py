@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -175,6 +175,22 @@ class Workload:
     @cached_property
     def _columns(self) -> dict[str, NDArray[np.float64]]:
         return {}
+
+    @cached_property
+    def tensor_elements(self) -> NDArray[np.float64]:
+        """Elements of every parameter tensor, in the order the network registers them, as float64."""
+        return np.array([n for layer in self.layers for n in layer.tensors], dtype=np.float64)
+
+    def with_counts(self, columns: dict[str, Any], tensor_elements: Any) -> Self:
+        """Return the network with other counts: of its layers, by field, and of its parameter tensors."""
+        changed = replace(self)
+        own: dict[str, Any] = {
+            "_columns": columns,
+            "tensor_elements": tensor_elements,
+            "parameters": columns["parameters"].sum().item(),
+        }
+        vars(changed).update(own)
+        return changed
 
     @cached_property
     def parameters(self) -> int:

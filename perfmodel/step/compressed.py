@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from perfmodel.step.compression import Coded, coded, coding_time, gradient_of
 from perfmodel.step.fabric import Fabric
 from perfmodel.step.layout import gradient_group
 from perfmodel.step.library import library_gather, runs_nccl
+from perfmodel.tracing import remembered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from perfmodel.specs.workload import Workload
 
 
-@lru_cache(maxsize=1024)
+@remembered(maxsize=1024)
 def _coded(scheme: Scheme, workload: Workload, ranks: int, software_year: int) -> Coded:
     return coded(scheme, gradient_of(workload), ranks, software_year)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from math import ceil, sqrt
 from typing import Final, NamedTuple
 
@@ -28,6 +27,7 @@ from perfmodel.resolve import Setting
 from perfmodel.specs.compression import Scheme
 from perfmodel.specs.workload import Workload
 from perfmodel.step.layer_rates import arithmetic, conditions, rates_of
+from perfmodel.tracing import remembered
 
 VALUE_BYTES: Final = 4
 BUCKET_BYTES: Final = 25 << 20
@@ -63,7 +63,7 @@ class Gradient(NamedTuple):
         return sum(rows * columns for rows, columns in self.matrices) + self.vector_elements
 
 
-@lru_cache(maxsize=64)
+@remembered(maxsize=64)
 def gradient_of(workload: Workload) -> Gradient:
     """Return the gradient of a network: weights as output channels times the rest."""
     matrices, vectors = [], 0.0

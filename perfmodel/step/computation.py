@@ -152,4 +152,4 @@ def computation(
 
 def along_layers(factor: Any) -> Any:
     """Return a factor of each plan as one that multiplies times by layer."""
-    return factor if isinstance(factor, float) else factor[..., None]
+    return factor[..., None] if getattr(factor, "ndim", 0) else factor

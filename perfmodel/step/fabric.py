@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from perfmodel import ops
 from perfmodel.calibration import Calibration
 from perfmodel.collectives.generation import generation_index
 from perfmodel.collectives.model import PATH_SHARE, Start, fitted, start_of
@@ -119,8 +120,8 @@ def port_times(setting: Setting, on: Fabric) -> tuple[float, float]:
     """Return how long a push of 1 GB keeps a worker's port busy, and the fullest server's [s]."""
     aggregated = setting.local_aggregation
     workers = setting.nodes if aggregated else setting.world_size
-    port = float(on.inter_link_bandwidth) / (1 if aggregated else setting.accelerators_per_node)
-    of_servers = setting.servers * float(on.server_bandwidth)
+    port = on.inter_link_bandwidth / (1 if aggregated else setting.accelerators_per_node)
+    of_servers = setting.servers * on.server_bandwidth
     return 1e9 / port, 1e9 * workers * imbalance(setting) / of_servers
 
 
@@ -195,7 +196,7 @@ def _own_port(setting: Setting, calibration: Calibration, between: Any) -> Any:
     It has an adapter of its own at least and all that the machine may send, and no uplink of a rack slows it.
     """
     ranks, machines = setting.accelerators_per_domain, setting.nodes_per_domain
-    of_port, of_machine = max(1.0, ranks / (setting.nics * machines)), ranks / machines
+    of_port, of_machine = ops.maximum(1.0, ranks / (setting.nics * machines)), ranks / machines
     more = {"link": of_port, "kernel": of_port, "connections": of_port, "machine": of_machine, "path": 1.0}
     limits = adapter_limits(setting, calibration, 1.0)
     alone: dict[str, Any] = {
@@ -217,12 +218,13 @@ def _share_of_cap(setting: Setting, calibration: Calibration, whole: float, slow
     So a faster link is never slower under the same limit.
     """
     link = setting.inter_link
-    below = max(1.0, setting.nics * link.bandwidth.value / whole)
+    below: Any = ops.maximum(1.0, setting.nics * link.bandwidth.value / whole)
     ceiling = tcp_ceiling(calibration, setting.connections, usual_connections(setting.strategy))
     share = fraction(link, calibration, ceiling, slower * below)
     if link.id == setting.node.inter_link or link.passes_kernel:
         return share
-    return max(share, calibration.link_fraction[KERNEL_TCP])
+    least: Any = ops.maximum(share, calibration.link_fraction[KERNEL_TCP])
+    return least  # type: ignore[no-any-return]
 
 
 def crosses_network(setting: Setting) -> bool:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from perfmodel import ops
 from perfmodel.efficiency import CLASSES, KINDS, UNITS, EffectInputs, Effects, Efficiency
 from perfmodel.equations.compute import update_time
 from perfmodel.equations.host_pace import launches_time, layer_host_times
@@ -28,6 +27,7 @@ from perfmodel.resolve import Setting
 from perfmodel.specs.accelerator import USUAL_POWER
 from perfmodel.specs.workload import Workload
 from perfmodel.step.layers import LayerTable, layer_table
+from perfmodel.tracing import remembered
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,7 +57,9 @@ def conditions(setting: Setting) -> EffectInputs:
     """Return what the effects of a setting hang on."""
     accelerator, framework = setting.accelerator, setting.framework
     tdp = accelerator.tdp.value if accelerator.tdp else USUAL_POWER
-    power = math.log(setting.peak_flops / tdp / REFERENCE_PER_WATT) if unit(setting) >= _MATRIX_16 else 0.0
+    power: Any = (
+        ops.log(setting.peak_flops / tdp / REFERENCE_PER_WATT) if unit(setting) >= _MATRIX_16 else 0.0
+    )
     return EffectInputs(
         architecture=accelerator.pool,
         accelerator=accelerator.id,
@@ -203,12 +205,12 @@ def rates(
         byte_time(
             memory_bandwidth, np.where(served.transposed, traffic * (1 + learned.channels_first), traffic)
         ),
-        float(learned.traffic[_PRODUCT_TRAFFIC]) * effects.traffic,
+        ops.number(learned.traffic[_PRODUCT_TRAFFIC]) * effects.traffic,
         effects.total,
     )
 
 
-@lru_cache(maxsize=256)
+@remembered(maxsize=256)
 def rates_of(
     workload: Workload, by: Arithmetic, memory_bandwidth: float, learned: Efficiency, on: EffectInputs
 ) -> Rates:
@@ -235,7 +237,7 @@ class Launches(NamedTuple):
     """On the host, of the backward passes up to each layer, shape (layers + 1,)."""
 
 
-@lru_cache(maxsize=256)
+@remembered(maxsize=256)
 def launches_of(workload: Workload, learned: Efficiency) -> Launches:
     """Return what the launches of a network take; made once."""
     table = layer_table(workload)

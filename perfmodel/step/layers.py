@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from perfmodel import ops
 from perfmodel.efficiency import CLASSES, KINDS
 from perfmodel.specs.workload import Layer, Workload
+from perfmodel.tracing import remembered
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -89,7 +90,7 @@ def _convolution(layer: Layer) -> str:
     return "conv1x1" if (height, width) == (1, 1) else "conv-other"
 
 
-@lru_cache(maxsize=256)
+@remembered(maxsize=256)
 def layer_table(workload: Workload) -> LayerTable:
     """Return the arrays of a network; made once."""
 
@@ -119,6 +120,6 @@ def layer_table(workload: Workload) -> LayerTable:
         elementwise=traffic != KINDS.index("product"),
         winograd=product == CLASSES.index("conv3x3-stride1"),
         backward=np.arange(2 * len(layers)) >= len(layers),
-        all_kernels=float(kernels.sum()),
+        all_kernels=ops.number(kernels.sum()),
         tensors=float(sum(len(layer.tensors) for layer in layers)),
     )

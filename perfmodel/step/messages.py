@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from perfmodel import ops
 from perfmodel.equations.buckets import ddp_buckets
 from perfmodel.equations.exchange import gradient_ready_times
 from perfmodel.resolve import Setting
 from perfmodel.specs.workload import Workload
 from perfmodel.step.computation import Computation
+from perfmodel.tracing import remembered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,24 +46,24 @@ class _Gradients(NamedTuple):
     """Whose backward pass makes each, in forward order, shape (tensors,)."""
 
 
-@lru_cache(maxsize=256)
+@remembered(maxsize=256)
 def _gradients(workload: Workload, element_bytes: int) -> _Gradients:
     layers = [index for index, layer in enumerate(workload.layers) for _ in layer.tensors]
-    sizes = [element_bytes * n for layer in workload.layers for n in layer.tensors]
-    return _Gradients(np.array(sizes[::-1], dtype=np.float64), np.array(layers[::-1], dtype=np.intp))
+    sizes: Array = workload.tensor_elements[::-1] * element_bytes
+    return _Gradients(sizes, np.array(layers[::-1], dtype=np.intp))
 
 
-@lru_cache(maxsize=256)
+@remembered(maxsize=256)
 def _bucketed(workload: Workload, element_bytes: int) -> _Gradients:
     """The same, merged as DistributedDataParallel does; a bucket is ready with its last tensor."""
     tensors = _gradients(workload, element_bytes)
-    return _merged(tensors, ddp_buckets(tensors.tensor_bytes.tolist()))
+    return _merged(tensors, ddp_buckets(ops.plain(tensors.tensor_bytes).tolist()))
 
 
 def _merged(tensors: _Gradients, group: NDArray[np.intp]) -> _Gradients:
     last = np.full(int(group[-1]) + 1, np.iinfo(np.intp).max)
     np.minimum.at(last, group, tensors.layer)
-    sizes = np.bincount(group, weights=tensors.tensor_bytes).astype(np.float64)
+    sizes: Any = np.bincount(group, weights=tensors.tensor_bytes)
     return _Gradients(sizes, last)
 
 
@@ -97,9 +98,13 @@ def messages(
     if overlap == MERGED:
         from perfmodel.equations.merging import optimal_buckets
 
-        fixed, whole = (float(t) for t in time(np.array([0.0, 1e9])))
+        fixed, whole = (float(ops.plain(t)) for t in time(np.array([0.0, 1e9])))
         groups, _ = optimal_buckets(
-            tensor_ready.tolist(), tensors.tensor_bytes.tolist(), fixed, (whole - fixed) / 1e9, hiding_cost
+            ops.plain(tensor_ready).tolist(),
+            ops.plain(tensors.tensor_bytes).tolist(),
+            fixed,
+            (whole - fixed) / 1e9,
+            ops.plain(hiding_cost),
         )
         merged = _merged(tensors, groups)
         return Messages(merged.tensor_bytes, gradient_ready_times(backward, merged.layer))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import NamedTuple
 
 from perfmodel.resolve import Setting
 from perfmodel.specs.workload import Layer, Workload
 from perfmodel.step.layer_rates import VECTOR_FP32, unit
+from perfmodel.tracing import remembered
 from perfmodel.transformers.flops import NOMINAL, step_flops
 
 WINOGRAD_SAVING = 2.25
@@ -54,7 +54,7 @@ def saving(layer: Layer) -> float:
     return max(1.0, height * width / 4)
 
 
-@lru_cache(maxsize=256)
+@remembered(maxsize=256)
 def least_flops(workload: Workload) -> float:
     """Return the operations of one sample's forward and backward pass that no algorithm avoids [FLOP]."""
     if workload.architecture is not None and workload.tokens is not None:

@@ -8,7 +8,6 @@ gradients travel, once an iteration.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from perfmodel import ops
@@ -31,6 +30,7 @@ from perfmodel.step.fabric import Fabric
 from perfmodel.step.input_wait import SAMPLE_ELEMENT_BYTES
 from perfmodel.step.layer_rates import arithmetic, conditions, rates_of
 from perfmodel.step.layers import layer_table
+from perfmodel.tracing import remembered
 
 NORM_BUFFERS = 3
 """Running mean, running variance and a counter."""
@@ -51,7 +51,7 @@ class Parts(NamedTuple):
     """Place of the first of them; None of a network without."""
 
 
-@lru_cache(maxsize=256)
+@remembered(maxsize=256)
 def parts_of(workload: Workload) -> Parts:
     """Return what of a network passes through the hands of the process."""
     layers = workload.layers

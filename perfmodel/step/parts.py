@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from perfmodel import ops
 from perfmodel.calibration import Calibration
 from perfmodel.equations import iteration as equations
 from perfmodel.equations.compute import flops_utilization, slowdown_to_peak, time_at_peak
@@ -112,7 +113,7 @@ def anchor_factor(setting: Setting, work: Computation, constants: Calibration) -
 
 def scaled(work: Computation, factor: Any) -> Computation:
     """Return every time of ``work`` multiplied by an anchor's factor."""
-    if isinstance(factor, float) and factor == 1.0:
+    if type(factor) is float and factor == 1.0:
         return work
     by_layer = along_layers(factor)
     return work._replace(
@@ -142,7 +143,7 @@ def exchange(
     if len(ways) == 1:
         return ways[0]
     if np.ndim(ways[0][1]) == 0:
-        return min(ways, key=lambda times: float(times[1]))
+        return min(ways, key=lambda times: ops.plain(times[1]))
     alone, exposed = (np.stack(times) for times in zip(*ways, strict=True))
     least = exposed.argmin(axis=0)[None]
     return np.take_along_axis(alone, least, 0)[0], np.take_along_axis(exposed, least, 0)[0]
@@ -185,7 +186,8 @@ def visit_time(setting: Setting, work: Computation, on: Fabric, constants: Calib
     """Return what a push and a pull add to a gradient of a worker that meets nobody on its way [s]."""
     from perfmodel.step.updates import alone
 
-    return float(_together(alone(setting), work, on, on, constants)[1])
+    visit: float = ops.number(_together(alone(setting), work, on, on, constants)[1])
+    return visit
 
 
 def merging_cost(setting: Setting, constants: Calibration) -> float:
@@ -218,7 +220,7 @@ def best_way(setting: Setting, work: Computation, on: Fabric, constants: Calibra
     ways = _ways(setting, on)
     if len(ways) == 1:
         return setting
-    return min(ways, key=lambda each: float(_exchange(each, work, on, on, constants)[1]))
+    return min(ways, key=lambda each: ops.plain(_exchange(each, work, on, on, constants)[1]))
 
 
 def whole_batch(setting: Setting, constants: Calibration) -> tuple[int, float]:

@@ -116,8 +116,8 @@ def ring_bandwidth(link: Link, group_size: int, calibration: Calibration) -> flo
         nearest = min(by_size, key=lambda size: (abs(size - group_size), size))
         return by_size[nearest]
     if link.switched:
-        pair_loss = min(fitted().parameters["pair"], 1.0)
-        share, ranks = fraction(link, calibration), max(group_size, 2)
+        pair_loss = ops.minimum(fitted().parameters["pair"], 1.0)
+        share, ranks = fraction(link, calibration), ops.maximum(group_size, 2)
         rate: Any = switched_ring_bandwidth(link.bandwidth.value, share, pair_loss, ranks)
         return rate  # type: ignore[no-any-return]
     return bulk_bandwidth(link, calibration)

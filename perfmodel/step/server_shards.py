@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from perfmodel.resolve import Setting
 from perfmodel.specs.workload import Workload
+from perfmodel.tracing import remembered
 
 LARGEST_WHOLE_ELEMENTS = 1e6
 """MXNet's ``MXNET_KVSTORE_BIGARRAY_BOUND``: an array of more elements is split."""
@@ -30,7 +30,7 @@ def imbalance(setting: Setting) -> Any:
     return result[which].reshape(np.shape(setting.servers))
 
 
-@lru_cache(maxsize=4096)
+@remembered(maxsize=4096)
 def _imbalance(workload: Workload, shards: str, servers: int) -> float:
     from perfmodel.equations.server_load import (
         greedy_shard_imbalance,

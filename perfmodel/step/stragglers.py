@@ -10,6 +10,7 @@ from perfmodel.equations import slowest_worker
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.exchange import queue_behind_wait
 from perfmodel.resolve import Setting
+from perfmodel.tracing import remembered
 from perfmodel.units import show
 
 
@@ -65,7 +66,7 @@ def spread_note(
     )
 
 
-@lru_cache(maxsize=16)
+@remembered(maxsize=16)
 def _usual_law(jitter: float) -> Distribution:
     return Distribution("lognormal", (1.0, jitter))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from perfmodel.step.fabric import Fabric
 from perfmodel.step.layers import LayerTable
 from perfmodel.step.layout import gradient_group
 from perfmodel.step.library import library_exchange, runs_nccl
+from perfmodel.tracing import remembered
 from perfmodel.workloads.tables import LOOKUPS
 
 
@@ -66,7 +66,7 @@ def with_lookups_of_fullest(setting: Setting, tables: Tables, table: LayerTable)
     return table._replace(elements=equations.fullest_activations(table.elements, share, tables.number, n))
 
 
-@lru_cache(maxsize=64)
+@remembered(maxsize=64)
 def _looks_up(workload: Workload) -> Any:
     """Return 1 for each pass of a ``LayerTable`` that looks up tables which are shared out, else 0."""
     return np.array([layer.name == LOOKUPS for layer in workload.layers] * 2, dtype=np.float64)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -37,6 +36,7 @@ from perfmodel.step.fabric import Fabric
 from perfmodel.step.messages import layer_bytes
 from perfmodel.step.server_shards import imbalance
 from perfmodel.step.stragglers import ALIKE, law_of, push_share
+from perfmodel.tracing import remembered
 
 if TYPE_CHECKING:
     from perfmodel.equations.distribution import Distribution
@@ -63,7 +63,7 @@ class Round(NamedTuple):
     """Of these means of the law, as of ``StragglerPrediction``."""
 
 
-@lru_cache(maxsize=4096)
+@remembered(maxsize=4096)
 def _round(updates: Updates, law: Distribution, workers: int) -> Round:
     if workers == 1 and updates.kind.option != "k":  # nobody is behind, nobody waits
         steps = updates.local_steps

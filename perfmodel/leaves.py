@@ -1,0 +1,175 @@
+"""The numbers that a prediction starts from, each with its name and source: of specs, fits and options.
+
+One walk over a setting and its constants changes any of them: into traced numbers, for explanations and
+derivatives, or into other plain ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from perfmodel.calibration import LATENCIES, Calibration, facts
+from perfmodel.collectives import model as collectives
+from perfmodel.resolve import Setting
+from perfmodel.specs.provenance import Provenance
+from perfmodel.specs.record import Record
+from perfmodel.specs.workload import Workload
+
+Change = Callable[[Any, str, str], Any]
+"""From a number, its name and its source to what takes its place."""
+
+SPECS = (
+    "accelerator",
+    "node",
+    "intra_link",
+    "inter_link",
+    "host_link",
+    "socket_link",
+    "server_node",
+    "server_link",
+)
+COUNTS = (
+    "nics",
+    "connections",
+    "world_size",
+    "nodes",
+    "accelerators_per_node",
+    "servers",
+    "local_batch_size",
+    "global_batch_size",
+    "accumulation_steps",
+    "loader_workers",
+)
+"""Whole numbers of a ``Setting``."""
+WHOLE_NUMBERS_OF_SPECS = ("compute_units", "matrix_units", "fp32_lanes")
+COLUMNS = (
+    "forward_flops",
+    "backward_flops",
+    "forward_elements",
+    "backward_elements",
+    "saved_elements",
+    "parameters",
+    "forward_kernels",
+    "backward_kernels",
+    "gemm_depth",
+    "gemm_columns",
+)
+"""Counts of every layer that a step is worked out from."""
+OF_SCENARIO = "the scenario"
+OF_NETWORK = "the layer table"
+FITTED = "calibration.json: fitted to measured runs"
+OF_COLLECTIVES = "collectives/model.json: fitted to measured collectives"
+
+
+class Leaves(NamedTuple):
+    """A setting and its constants with other numbers."""
+
+    setting: Setting
+    constants: Calibration
+    learned: Mapping[str, Any]
+    """What ``perfmodel.tracing.Trace.learned`` takes."""
+
+
+def with_leaves(setting: Setting, constants: Calibration, change: Change) -> Leaves:
+    """Return a setting and its constants with every number replaced by what ``change`` makes of it.
+
+    A number that stands in two places, as that of a link inside and between nodes, is changed once.
+    """
+    specs: dict[str, Any] = {}
+    changed: dict[str, Any] = {}
+    for field in SPECS:
+        spec = getattr(setting, field)
+        if spec is not None:
+            specs[spec.id] = specs.get(spec.id) or _spec(spec, spec.id, change)
+            changed[field] = specs[spec.id]
+    peaks: dict[Any, Any] = {**setting.accelerator.peak_flops}
+    if setting.peak_format in peaks and peaks[setting.peak_format].value == setting.peak_flops:
+        changed["peak_flops"] = changed["accelerator"].peak_flops[setting.peak_format].value
+    else:
+        changed["peak_flops"] = change(setting.peak_flops, "peak_flops", OF_SCENARIO)
+    changed["format"] = _bytes(setting.format, f"format.{setting.precision}", change)
+    changed["states"] = _bytes(setting.states, f"optimizer.{setting.optimizer}", change)
+    for field in COUNTS:
+        if value := getattr(setting, field):
+            changed[field] = change(value, field, OF_SCENARIO)
+    if setting.layout is None:
+        changed["workload"] = _workload(setting.workload, change)
+    constants, learned = _constants(constants, change)
+    return Leaves(setting._replace(**changed), constants, learned)
+
+
+def _spec(spec: Any, name: str, change: Change) -> Any:
+    """Return a spec, or a part of one, with every number that says where it comes from changed."""
+    if isinstance(spec, Provenance):
+        source = f"{spec.basis}, {spec.source}" if spec.source else spec.basis
+        if hasattr(spec, "by_group_size"):
+            rates = {n: change(rate, f"{name}.{n}", source) for n, rate in spec.by_group_size.items()}
+            return spec.model_copy(update={"by_group_size": rates})
+        value: Any = spec
+        return spec.model_copy(update={"value": change(value.value, name, source)})
+    if isinstance(spec, Record):
+        parts = {}
+        for field in type(spec).model_fields:
+            value = getattr(spec, field)
+            if isinstance(value, (Provenance, dict)) and field != "sources":
+                parts[field] = _spec(value, f"{name}.{field}", change)
+            elif value is not None and field in WHOLE_NUMBERS_OF_SPECS:
+                parts[field] = change(value, f"{name}.{field}", "datasheet")
+        return spec.model_copy(update=parts)
+    return {key: _spec(value, f"{name}.{key}", change) for key, value in spec.items()}
+
+
+def _bytes(table: Any, name: str, change: Change) -> Any:
+    return table._replace(
+        **{
+            field: change(value, f"{name}.{field}", OF_SCENARIO)
+            for field, value in table._asdict().items()
+            if value
+        }
+    )
+
+
+def _workload(workload: Workload, change: Change) -> Workload:
+    columns = {
+        field: change(workload.column(field).copy(), f"{workload.id}.{field}", OF_NETWORK)
+        for field in COLUMNS
+    }
+    tensors = change(workload.tensor_elements.copy(), f"{workload.id}.tensors", OF_NETWORK)
+    return workload.with_counts(columns, tensors)
+
+
+def _constants(constants: Calibration, change: Change) -> tuple[Calibration, dict[str, Any]]:
+    efficiency = constants.efficiency.with_numbers(
+        lambda value, name: change(value, f"efficiency.{name}", FITTED)
+    )
+    known = collectives.shipped()
+    parameters = {
+        name: change(value, f"collectives.{name}", OF_COLLECTIVES) for name, value in known.parameters.items()
+    }
+    changed: dict[str, Any] = {"efficiency": efficiency}
+    for field, name in LATENCIES.items():
+        value = getattr(constants, field)
+        changed[field] = (
+            parameters[name]
+            if value == known.parameters[name]
+            else change(value, f"constants.{field}", FITTED)
+        )
+    for field in constants._fields:
+        value = getattr(constants, field)
+        if field not in changed and isinstance(value, float):
+            changed[field] = change(value, f"constants.{field}", _source_of(field, constants))
+    changed["link_fraction"] = {
+        kind: change(value, f"link_fraction.{kind}", _source_of(f"link_fraction.{kind}", constants))
+        for kind, value in constants.link_fraction.items()
+    }
+    return constants._replace(**changed), {collectives.COLLECTIVES: known._replace(parameters=parameters)}
+
+
+def _source_of(name: str, constants: Calibration) -> str:
+    entry = facts().get(name)
+    if name in constants.assumed:
+        return "calibration.toml: assumed"
+    if entry is not None and "source" in entry:
+        return f"calibration.toml: {entry['basis']}, {entry['source']}"
+    return FITTED

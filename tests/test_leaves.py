@@ -1,0 +1,93 @@
+"""A prediction on traced numbers: the very answers of one on plain numbers, and exact derivatives."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from perfmodel.calibration import calibration
+from perfmodel.gradients import slopes
+from perfmodel.leaves import COUNTS, with_leaves
+from perfmodel.prediction.assemble import settled
+from perfmodel.specs.store import Catalogue
+from perfmodel.step.evaluate import evaluate
+from perfmodel.traced import Traced, leaf, plain
+from perfmodel.tracing import tracing
+
+CATALOGUE = Catalogue.of(None)
+STEP = 1e-5
+WHOLE = set(COUNTS) - {"local_batch_size", "accumulation_steps"}
+"""Counts that an evaluation rounds or looks things up by: no derivative of theirs is a difference."""
+SCENARIOS = [
+    {"world_size": 1, "workload": "resnet50"},
+    {"world_size": 8, "workload": "resnet50", "node": "dgx-1v", "accumulation_steps": 2},
+    {"world_size": 32, "workload": "resnet50"},
+    {"world_size": 32, "workload": "resnet50", "accelerator": "a100-sxm4-80gb"},
+    {"world_size": 32, "workload": "resnet50", "accelerator": "k80"},
+    {"world_size": 64, "workload": "bert-base", "accelerator": "h100-sxm5-80gb"},
+    {"world_size": 8, "workload": "transformer-base", "framework": "tensorflow"},
+    {"world_size": 4, "workload": "alexnet", "overlap": "none"},
+    {"world_size": 32, "workload": "resnet50", "overlap": "bucketed", "algorithm": "ring"},
+    {"world_size": 32, "workload": "resnet50", "overlap": "wfbp", "algorithm": "tree"},
+    {"world_size": 32, "workload": "resnet50", "algorithm": "hierarchical"},
+    {"world_size": 32, "workload": "resnet50", "jitter": "exponential:rate=1"},
+    {"world_size": 32, "workload": "resnet50", "jitter": "none"},
+    {"world_size": 16, "workload": "resnet50", "strategy": "parameter-server", "servers": 4},
+    {"world_size": 4, "workload": "resnet50", "strategy": "parameter-server-local"},
+    {"world_size": 8, "workload": "resnet50", "input": "real"},
+    {"world_size": 8, "workload": "resnet50", "anchor": "iteration_time=0.145s@1"},
+]
+
+
+def named(scenario):
+    return ",".join(f"{value}" for value in scenario.values())
+
+
+def evaluated(setting, constants, change):
+    """Return one evaluation on changed numbers."""
+    with tracing() as trace:
+        changed = with_leaves(setting, constants, change)
+        trace.learned.update(changed.learned)
+        return evaluate(changed.setting, changed.constants)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=named)
+def test_traced_numbers_give_the_same_answer_and_its_derivatives(scenario):
+    setting, constants = settled(scenario, CATALOGUE, calibration())
+    values: dict[str, float] = {}
+
+    def traced(value, name, source):
+        assert source
+        assert np.array_equal(values.setdefault(name, value), value), f"{name} names two numbers"
+        return leaf(value, name, source)
+
+    step = evaluated(setting, constants, traced)
+    same = evaluate(setting, constants)
+    assert plain(step.iteration_time) == same.iteration_time
+    assert {name: plain(time) for name, time in step.terms.items()} == same.terms
+    assert not any(isinstance(time, Traced) for time in same.terms.values())
+
+    exact: dict[str, float] = {}
+    kinks = set()
+    for each in slopes(step.iteration_time):
+        name = each.leaf.leaf.name
+        exact[name] = exact.get(name, 0.0) + each.elasticity(same.iteration_time)
+        kinks |= {name} if each.is_at_kink else set()
+    for name in values.keys() - kinks - WHOLE:
+        if name in exact or not name.startswith("efficiency."):  # some hundred are of other hardware
+            low, high = (
+                math.log(
+                    evaluated(
+                        setting,
+                        constants,
+                        lambda value, of, _, factor=1 + sign * STEP, name=name: (
+                            value * factor if of == name else value
+                        ),
+                    ).iteration_time
+                )
+                for sign in (-1, 1)
+            )
+            difference = (high - low) / (math.log1p(STEP) - math.log1p(-STEP))
+            assert exact.get(name, 0.0) == pytest.approx(difference, abs=1e-6), name
