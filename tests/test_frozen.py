@@ -79,6 +79,8 @@ def moved(before: Any, after: Any) -> list[Difference]:
     [
         ({"time": 1.0}, {"time": 1.0 + 1e-11}),
         ({"time": 1.0}, {"time": None}),
+        ({"time": 1e-13}, {"time": 2e-13}),
+        ({"time": 0.0}, {"time": 1e-10}),
         ({"time": 1.0}, {}),
         ({"fits": True}, {"fits": 1}),
         ({"rows": [{"time": 1}]}, {"rows": [{"time": 1}, {"time": 2}]}),
@@ -97,7 +99,13 @@ def test_what_moves_is_found(before, after):
     [
         ({"time": 1.0}, {"time": 1.0 + 1e-13}),
         ({"time": 1}, {"time": 1.0}),
-        ({"time": 0.0}, {"time": 1e-301}),
+        ({"time": 0.0}, {"time": 1e-15}),
+        ({"time": 1e-5}, {"time": 1e-5 + 1e-15}),
+        (
+            {"inputs": [{"name": "a", "n": 1}, {"name": "b"}]},
+            {"inputs": [{"name": "b"}, {"name": "a", "n": 1}]},
+        ),
+        ({"sums": {"B": 0.0}}, {"sums": {"B": 1e-10}}),
         ({"notes": []}, {"notes": None} | {"notes": {}}),
     ],
 )

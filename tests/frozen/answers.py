@@ -52,7 +52,7 @@ def answers(lines: list[str], jobs: int) -> Iterator[tuple[Answer, float]]:
 
 
 def _begin(folder: str) -> None:
-    own = Path(folder, str(os.getpid()))
+    own = Path(folder, str(os.getpid()), "requests")  # a config.json is called as its folder
     shutil.copytree(FILES, own)
     os.chdir(own)
     os.environ["HOME"] = str(own / "nowhere")
@@ -105,7 +105,13 @@ def shortened(value: Any) -> Any:
                 {"sum": math.fsum(value), "largest": max(map(abs, value))}
             )
         return [shortened(inner) for inner in value]
+    if isinstance(value, str):
+        return _CHECKSUM.sub("(checksum)", _LONG_NUMBER.sub(lambda number: f"{float(number[0]):.10g}", value))
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
+
+
+_LONG_NUMBER = re.compile(r"\d+\.\d{12,}(e-?\d+)?")
+_CHECKSUM = re.compile(r"\b[0-9a-f]{64}\b")
 
 
 def _equations(equations: list[dict[str, Any]]) -> dict[str, Any]:

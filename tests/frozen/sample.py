@@ -7,7 +7,7 @@ from typing import Any
 from zlib import crc32
 
 from tests.frozen.answers import FOLDER, Answer, answers, requests
-from tests.frozen.comparison import is_number, is_text, leaves
+from tests.frozen.comparison import CANCELLED, is_number, is_text, leaves
 
 SAMPLE = FOLDER / "sample.jsonl"
 EVERY = 20
@@ -39,7 +39,9 @@ def fingerprint(answered: Answer) -> dict[str, Any]:
     A number that grows by a share x adds about x to the sum, whatever its unit.  Texts do not count.
     """
     places = [
-        (place, value) for place, value in leaves(answered) if place != "request" and not is_text(value)
+        (place, value)
+        for place, value in leaves(answered)
+        if not (is_text(value) or place == "request" or CANCELLED.fullmatch(place))
     ]
     numbers = [value for _, value in places if is_number(value) and abs(value) > SMALLEST]
     words = sorted(f"{place}={value}" for place, value in places if not is_number(value) and value)
