@@ -51,6 +51,8 @@ class Outcome(NamedTuple):
     """Factor of the ledger in the interval."""
     run: Any = None
     """What was measured, as the row was read."""
+    made: Any = None
+    """Of a time to train, what it is made of."""
 
     @property
     def error(self) -> float | None:
@@ -86,6 +88,15 @@ class Command(NamedTuple):
     """Why it refuses."""
 
 
+class Details(NamedTuple):
+    """How a row was read, and what its prediction is made of; of what is not predicted less."""
+
+    readings: Sequence[Reading] = ()
+    terms: Mapping[str, float] = MappingProxyType({})
+    """The prediction is their sum, or of collectives is near them."""
+    command: Command | None = None
+
+
 @dataclass(frozen=True)
 class Campaign(Generic[AnyCase]):
     """One kind of measured rows."""
@@ -105,10 +116,8 @@ class Campaign(Generic[AnyCase]):
     """A case, which may hold its reason; ``Refused`` where there is none at all."""
     predict: Callable[[Sequence[AnyCase], Catalogue], Sequence[Outcome]]
     """By the shipped fit, from specs alone."""
-    readings: Callable[[Line, AnyCase, Catalogue], list[Reading]]
-    terms: Callable[[AnyCase, Catalogue], dict[str, float]]
-    """What the prediction is made of."""
-    command: Callable[[Line, AnyCase, Catalogue], Command | None]
+    details: Callable[[Line, AnyCase, Any, Catalogue], Details]
+    """How a row was read and what its outcome is made of."""
     unseen: frozenset[str] = frozenset()
 
     @property
@@ -148,10 +157,9 @@ class Campaign(Generic[AnyCase]):
         if isinstance(case, Refused):
             return row
         (outcome,) = self.predict([case], catalogue)
-        row = row._replace(outcome=outcome, readings=self.readings(line, case, catalogue))
-        if outcome.predicted is None:
-            return row._replace(is_learned_from=False)
-        return row._replace(terms=self.terms(case, catalogue), command=self.command(line, case, catalogue))
+        details = self.details(line, case, outcome, catalogue)
+        is_learned = learned and outcome.predicted is not None
+        return row._replace(outcome=outcome, is_learned_from=is_learned, **details._asdict())
 
     def reasons(self) -> list[str | None]:
         """Return why each row that comes along and is not held out is refused, None where it is predicted."""

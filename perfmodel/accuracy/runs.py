@@ -166,11 +166,11 @@ def run_of(line: Line) -> Run:
     ------
     InputError : a cell that does not fit its column, counts that contradict each other
     """
-    cells, where = line.cells, line.where
-    fields: dict[str, Any] = {}
-    for column, (field, check) in (COLUMNS | OPTIONAL).items():
-        if column in cells:
-            fields[field] = line.checked(column, cells[column], check)
+    where = line.where
+    fields: dict[str, Any] = {
+        field: line.checked(column, line.text(column), check)
+        for column, (field, check) in (COLUMNS | OPTIONAL).items()
+    }
     run = _counted(Run(**fields))
     run = run if run.run_id else run._replace(run_id=f"line {line.place}")
     if 0 not in (run.nodes, run.accelerators_per_node) and (

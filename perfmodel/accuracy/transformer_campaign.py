@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from perfmodel.accuracy.campaign import Campaign, Command, Outcome, answered
+from perfmodel.accuracy.campaign import Campaign, Command, Details, Outcome, answered
 from perfmodel.accuracy.measured_table import Line
 from perfmodel.accuracy.readings import Reading, cells_of, read_facts
 from perfmodel.accuracy.scenarios import Refused
@@ -97,21 +97,18 @@ def readings_of_case(line: Line, case: Case) -> list[Reading]:
     return result
 
 
-def _time_readings(line: Line, run: TransformerRun, catalogue: Catalogue) -> list[Reading]:
+def _details(line: Line, run: TransformerRun, outcome: Outcome, catalogue: Catalogue) -> Details:
     if run.case is None:
-        return []
-    result = readings_of_case(line, run.case)
+        return Details()
+    readings = readings_of_case(line, run.case)
     if (column := next((name for name in TIMES if line.cells.get(name)), None)) is not None:
         stated = f"{column} {line.cells[column]}"
         usual = "" if run.states_batch else "; the batch is assumed, so rates are compared"
-        result.append(Reading("measured time", stated, f"{run.time:.4g} s", TIMES[column] + usual))
-    return result
-
-
-def _terms(run: TransformerRun, catalogue: Catalogue) -> dict[str, float]:
-    assert run.case is not None
+        readings.append(Reading("measured time", stated, f"{run.time:.4g} s", TIMES[column] + usual))
     step = step_of(job_of(run.case), fitted().parameters)
-    return {name: float(time) for name, time in step._asdict().items() if float(time)}
+    terms = {name: float(time) for name, time in step._asdict().items() if float(time)}
+    command = _command_of(line, run.case, catalogue, lambda answer: answer.iteration_time)
+    return Details(readings, terms, command)
 
 
 def _scenario(line: Line, case: Case, catalogue: Catalogue) -> Scenario | None:
@@ -152,10 +149,9 @@ NOT_OPTIONS = ("data_parallel", "accumulation_steps", "recomputed_layers", "micr
 
 
 def _command_of(
-    line: Line, case: Case | None, catalogue: Catalogue, answer: Callable[[Prediction], float]
+    line: Line, case: Case, catalogue: Catalogue, answer: Callable[[Prediction], float]
 ) -> Command | None:
-    scenario = None if case is None else _scenario(line, case, catalogue)
-    if scenario is None or case is None:
+    if (scenario := _scenario(line, case, catalogue)) is None:
         return None
     options = scenario.model_dump(exclude_unset=True)
     if case.layout.micro_batch_size % 1 == 0:
@@ -174,11 +170,7 @@ CAMPAIGN = Campaign[TransformerRun](
     is_learned_from=True,
     read=transformer_run_of,
     predict=lambda runs, catalogue: compare_transformers(runs)[0],
-    readings=_time_readings,
-    terms=_terms,
-    command=lambda line, run, catalogue: _command_of(
-        line, run.case, catalogue, lambda answer: answer.iteration_time
-    ),
+    details=_details,
 )
 
 
@@ -231,26 +223,23 @@ def memory_outcomes(measured: Sequence[MeasuredMemory], catalogue: Catalogue) ->
     ]
 
 
-def _memory_readings(line: Line, measured: MeasuredMemory, catalogue: Catalogue) -> list[Reading]:
-    if measured.case is None:
-        return []
-    capacity = f"{measured.case.chip.memory_bytes:.0f}"
-    return [
-        *readings_of_case(_with_run(line), measured.case),
+def _memory_details(line: Line, measured: MeasuredMemory, outcome: Outcome, catalogue: Catalogue) -> Details:
+    case = measured.case
+    if case is None:
+        return Details()
+    counted = "bytes of tensors" if measured.uncounted else "all bytes that a rank needs"
+    capacity = f"{case.chip.memory_bytes:.0f}"
+    readings = [
+        *readings_of_case(_with_run(line), case),
         Reading("memory of an accelerator", cells_of(line, ("device_memory_bytes",)), capacity, "its spec"),
-        Reading("what was measured", cells_of(line, ("outcome", "peak_kind")), _counted(measured)),
+        Reading("what was measured", cells_of(line, ("outcome", "peak_kind")), counted),
     ]
-
-
-def _counted(measured: MeasuredMemory) -> str:
-    return "bytes of tensors" if measured.uncounted else "all bytes that a rank needs"
-
-
-def _memory_terms(measured: MeasuredMemory, catalogue: Catalogue) -> dict[str, float]:
-    assert measured.case is not None
-    rows = memory_of(bare_job(measured.case))._asdict()
+    rows = memory_of(bare_job(case))._asdict()
     rows["other"] -= measured.uncounted
-    return {name: float(size) for name, size in rows.items() if float(size)}
+    terms = {name: float(size) for name, size in rows.items() if float(size)}
+    return Details(
+        readings, terms, _command_of(line, case, catalogue, lambda answer: float(answer.memory.bytes))
+    )
 
 
 MEMORY = Campaign[MeasuredMemory](
@@ -263,9 +252,5 @@ MEMORY = Campaign[MeasuredMemory](
     is_learned_from=False,
     read=_memory_of_line,
     predict=memory_outcomes,
-    readings=_memory_readings,
-    terms=_memory_terms,
-    command=lambda line, measured, catalogue: _command_of(
-        line, measured.case, catalogue, lambda answer: answer.memory.bytes
-    ),
+    details=_memory_details,
 )
