@@ -6,7 +6,7 @@ was read is data beside it: what it states, what that was read as, and what was 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -129,8 +129,8 @@ class Campaign(Generic[AnyCase]):
         """Return the id of a row; where it states none, its line."""
         return line.cells.get(self.id_column) or f"line {line.place}"
 
-    def lines(self, path: Path | None = None) -> Iterator[Line]:
-        """Yield the rows of a table, by default of the one that comes along, held-out rows too."""
+    def lines(self, path: Path | None = None) -> list[Line]:
+        """Return the rows of a table, by default of the one that comes along, held-out rows too."""
         return measured_lines(path or self.path, self.columns)
 
     def held_out(self) -> frozenset[str]:

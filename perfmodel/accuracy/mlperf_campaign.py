@@ -31,20 +31,20 @@ def _details(line: Line, of: Submission, outcome: Row, catalogue: Catalogue) -> 
     split = f"{scenario.local_batch_size} x {scenario.accumulation_steps}"
     target = "" if made.curve.same_target else ", some of another target"
     why = f"a curve through {made.curve.submissions} submissions of the other rounds{target}"
-    measured, predicted, low, high = (
-        made.iteration.measured,
-        made.iteration.predicted,
-        *made.iteration.ends.values(),
+    iteration = made.iteration
+    span = (
+        f", 80 %: {show_range(iteration.low_80, iteration.high_80, 's')}"
+        if iteration.low_80 and iteration.high_80
+        else ""
     )
-    span = f", 80 %: {show_range(low, high, 's')}" if low else ""
     readings = [
         *(each for each in readings if each.what not in ("samples of an accelerator", "micro-batches")),
         Reading("batch", batch, split, "the fewest micro-batches that fit"),
-        Reading("samples to the target", *map(_count, (of.samples_to_target, made.samples_to_target)), why),
+        Reading("samples to the target", _count(of.samples_to_target), _count(made.samples_to_target), why),
         Reading(
             "iteration time",
-            show(measured, "s") if measured else "",
-            show(predicted, "s") + span,
+            show(iteration.measured, "s") if iteration.measured else "",
+            show(iteration.predicted or 0.0, "s") + span,
             "predicted beside measured",
         ),
     ]

@@ -174,8 +174,8 @@ def _algorithm(submission: Submission) -> str:
 
 
 def _node(submission: Submission, catalogue: Catalogue) -> str:
-    if node := system_of(submission.system).node:
-        return node
+    if own := system_of(submission.system).node:
+        return own
     run = submission.job
     usual = catalogue.accelerator(run.accelerator).usual_node
     for node in (usual, GENERIC_NODE):

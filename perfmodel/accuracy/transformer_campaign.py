@@ -10,7 +10,6 @@ from perfmodel.accuracy.campaign import Campaign, Command, Details, Outcome, ans
 from perfmodel.accuracy.measured_table import Line
 from perfmodel.accuracy.readings import Reading, cells_of, read_facts
 from perfmodel.accuracy.scenarios import Refused
-from perfmodel.accuracy.transformer_cells import Cells
 from perfmodel.accuracy.transformer_compare import compare_transformers
 from perfmodel.accuracy.transformer_networks import origin_of
 from perfmodel.accuracy.transformer_rows import COLUMNS, TransformerRun, case_of_row, transformer_run_of
@@ -82,7 +81,7 @@ def readings_of_case(line: Line, case: Case) -> list[Reading]:
     why = f"nobody described it; nearest: {software.nearest}" if software.nearest else ""
     year = line.cells["year"]
     result = [Reading("software", framework, f"{software.stack} of {year}", why)]
-    origin = origin_of(Cells(*line))
+    origin = origin_of(line)
     result += [
         each._replace(why=origin) if each.what == "network" else each
         for each in read_facts("transformers", line, case, WORDS, "not used")
@@ -204,7 +203,7 @@ def _with_run(line: Line) -> Line:
 
 
 def _memory_of_line(line: Line, catalogue: Catalogue) -> MeasuredMemory:
-    row = Cells(*_with_run(line))
+    row = _with_run(line)
     peak = row.number("peak_memory_bytes")
     uncounted = CONTEXT_BYTES if any(word in row.text("peak_kind") for word in OF_TENSORS) else 0.0
     try:

@@ -8,9 +8,8 @@ from functools import cache
 from pathlib import Path
 
 from perfmodel.accuracy import transformer_rules as rules
-from perfmodel.accuracy.measured_table import records
+from perfmodel.accuracy.measured_table import Line, records
 from perfmodel.accuracy.scenarios import Refused
-from perfmodel.accuracy.transformer_cells import Cells
 from perfmodel.resources import folder
 from perfmodel.specs.architecture import Architecture
 from perfmodel.specs.layout import Layout
@@ -43,7 +42,7 @@ def _letters(name: str) -> str:
     return "".join(filter(str.isalnum, name.partition(" (")[0].partition(" w/")[0])).lower()
 
 
-def architecture_of(row: Cells) -> Architecture:
+def architecture_of(row: Line) -> Architecture:
     """Return the network that a row names, by its cells and by what its publisher says.
 
     Raises
@@ -56,7 +55,7 @@ def architecture_of(row: Cells) -> Architecture:
     has_experts = bool(known.get("experts")) and (not active or active < 0.99 * (parameters or math.inf))
     if not has_experts and known.get("experts"):
         known = {}
-    filled = Cells(_table(), 0, known)
+    filled = Line(_table(), 0, known)
 
     def of(column: str) -> int | None:
         """Of heads of a mixture of experts rows say little that is right; proxies have fewer layers."""
@@ -104,7 +103,7 @@ def architecture_of(row: Cells) -> Architecture:
     return model
 
 
-def origin_of(row: Cells) -> str:
+def origin_of(row: Line) -> str:
     """Return where layers and widths of ``architecture_of`` come from, where not from the row alone."""
     if row.whole("layers") and row.whole("hidden_size"):
         return ""
@@ -114,7 +113,7 @@ def origin_of(row: Cells) -> str:
     return "nobody states layers or widths: those of a GPT of so many parameters"
 
 
-def _check(row: Cells, model: Architecture, published_layers: int) -> None:
+def _check(row: Line, model: Architecture, published_layers: int) -> None:
     """Refuse a row that is about another network than the one it was read as.
 
     Parameters
@@ -141,7 +140,7 @@ def _check(row: Cells, model: Architecture, published_layers: int) -> None:
             raise Refused("parameters do not add up", f"{name}, {of / 1e9:.3g} of {number / 1e9:.3g} billion")
 
 
-def stated_samples(row: Cells, length: int) -> float | None:
+def stated_samples(row: Line, length: int) -> float | None:
     """Return the samples of a step that a row states, or that its time and its rate make; None for neither.
 
     Raises
@@ -157,19 +156,19 @@ def stated_samples(row: Cells, length: int) -> float | None:
     return time * rate / length
 
 
-def states_batch(row: Cells) -> bool:
+def states_batch(row: Line) -> bool:
     """Whether a row states the samples of a step, or the time of one."""
     stated = row.number("global_batch_size") or row.number("iteration_time")
     return bool(stated) or row.text("source") in rules.PUBLISHED_BATCHES or _counts_samples(row)
 
 
-def _counts_samples(row: Cells) -> bool:
+def _counts_samples(row: Line) -> bool:
     """Whether replicas, micro-batches and their size are stated, which make the samples of a step."""
     return bool(row.number("micro_batch_size") and row.number("accumulation_steps"))
 
 
 def measured_time(
-    row: Cells,
+    row: Line,
     model: Architecture,
     parameters: float,
     layout: Layout,

@@ -12,7 +12,6 @@ from perfmodel.accuracy.held_out import learned_part
 from perfmodel.accuracy.measured_table import Line, measured_lines
 from perfmodel.accuracy.runs import NOT_STATED, UNSTATED_TRUST
 from perfmodel.accuracy.scenarios import Refused, named
-from perfmodel.accuracy.transformer_cells import Cells
 from perfmodel.accuracy.transformer_networks import (
     architecture_of,
     measured_time,
@@ -126,42 +125,41 @@ def transformer_run_of(
     catalogue: Catalogue,
     reading: Reading = Reading(),  # noqa: B008
 ) -> TransformerRun:
-    """Return the run of a row.
+    """Return the run of a line.
 
     Raises
     ------
     InputError : a cell that does not fit its column
     """
-    row = Cells(*line)
     case, reason, time = None, None, math.nan
     try:
-        case = case_of_row(row, catalogue, reading)
-        time = _measured_time(row, case, catalogue)
+        case = case_of_row(line, catalogue, reading)
+        time = _measured_time(line, case, catalogue)
     except Refused as error:
         case, reason = None, str(error)
-    stated = all(row.text(name) for name in ("tensor_parallel", "pipeline_parallel", "micro_batch_size"))
+    stated = all(line.text(name) for name in ("tensor_parallel", "pipeline_parallel", "micro_batch_size"))
     return TransformerRun(
-        row.text("run_id") or f"line {line.place}",
-        row.text("source") or NOT_STATED,
-        row.text("workload"),
-        row.text("accelerator"),
-        row.text("precision"),
-        row.whole("year") or 0,
-        row.text("series"),
+        line.text("run_id") or f"line {line.place}",
+        line.text("source") or NOT_STATED,
+        line.text("workload"),
+        line.text("accelerator"),
+        line.text("precision"),
+        line.whole("year") or 0,
+        line.text("series"),
         time,
         case,
         reason,
-        row.text("trust") or UNSTATED_TRUST,
+        line.text("trust") or UNSTATED_TRUST,
         stated,
-        bool(row.text("recompute") and row.text("sharding")),
-        row.text("framework"),
-        states_batch(row),
-        software.stack if (software := software_named(row.text("framework"))) and software.nearest else "",
+        bool(line.text("recompute") and line.text("sharding")),
+        line.text("framework"),
+        states_batch(line),
+        software.stack if (software := software_named(line.text("framework"))) and software.nearest else "",
     )
 
 
 def case_of_row(
-    row: Cells,
+    row: Line,
     catalogue: Catalogue,
     reading: Reading = Reading(),  # noqa: B008
 ) -> Case:
@@ -199,7 +197,7 @@ def case_of_row(
     return case._replace(layout=filled)
 
 
-def _measured_time(row: Cells, case: Case, catalogue: Catalogue) -> float:
+def _measured_time(row: Line, case: Case, catalogue: Catalogue) -> float:
     """The measured time of a step [s]."""
     architecture, layout = architecture_of(row), case.layout
     parameters = row.number("n_params") or float(architecture.parameters)
@@ -207,7 +205,7 @@ def _measured_time(row: Cells, case: Case, catalogue: Catalogue) -> float:
     return measured_time(row, architecture, parameters, layout, case.sequence_length, world, catalogue)
 
 
-def _options(row: Cells, precision: str, year: int, facts: Stack) -> Options:
+def _options(row: Line, precision: str, year: int, facts: Stack) -> Options:
     words, workload = row.text("options").split("+"), row.text("workload").lower()
     return Options(
         precision=precision,
@@ -226,7 +224,7 @@ def _options(row: Cells, precision: str, year: int, facts: Stack) -> Options:
 
 
 def _layout(
-    row: Cells, facts: Stack, chip: Chip, model: Architecture, parameters: float, length: int, world: int
+    row: Line, facts: Stack, chip: Chip, model: Architecture, parameters: float, length: int, world: int
 ) -> Layout:
     source, workload = row.text("source"), row.text("workload")
     sharding = row.word("sharding", SHARDING)
@@ -273,7 +271,7 @@ def _layout(
     )
 
 
-def _fabric(row: Cells, accelerator: Accelerator, catalogue: Catalogue, year: int) -> Fabric:
+def _fabric(row: Line, accelerator: Accelerator, catalogue: Catalogue, year: int) -> Fabric:
     host = catalogue.link(accelerator.host_link)
     own = catalogue.link(accelerator.peer_link) if accelerator.peer_link else None
     link = own or host
@@ -291,7 +289,7 @@ def _fabric(row: Cells, accelerator: Accelerator, catalogue: Catalogue, year: in
     return Fabric(accelerator, link, inter, float(per_node), domain, float(nics), host, library)
 
 
-def _inter_link(row: Cells, accelerator: Accelerator, catalogue: Catalogue) -> Link:
+def _inter_link(row: Line, accelerator: Accelerator, catalogue: Catalogue) -> Link:
     if row.text("inter_link"):
         return catalogue.link(named("links", row.text("inter_link"), catalogue))
     usual = catalogue.node(accelerator.usual_node) if accelerator.usual_node else None
