@@ -53,7 +53,7 @@ def test_nothing_is_learned_from_them() -> None:
     """Every reader of the shipped rows stops above them."""
     learned = {
         "training_runs.csv": [run.run_id for run in shipped_runs()],
-        "collectives.csv": [each.measurement_id for each in shipped_measurements()],
+        "collectives.csv": [each.run_id for each in shipped_measurements()],
         "transformer_runs.csv": [run.run_id for run in shipped_transformer_runs()],
         "mlperf.csv": [each.job.run_id for each in shipped_submissions()],
     }

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from perfmodel.accuracy import leave_out_collectives, leave_out_file, leave_out_transformers
+from perfmodel.accuracy.by_source import JudgedRow, summarise
 from perfmodel.accuracy.collective_fit import learned_from as learned_collectives
 from perfmodel.accuracy.collective_rows import shipped_measurements
 from perfmodel.accuracy.leave_out import (
@@ -20,13 +21,11 @@ from perfmodel.accuracy.leave_out import (
     Evidence,
     Fold,
     Judged,
-    JudgedRow,
     _before,
     beside_before,
     folds,
     leave_out,
     publishers,
-    summarise,
 )
 from perfmodel.accuracy.measured_table import records
 from perfmodel.accuracy.runs import shipped_runs

@@ -30,7 +30,7 @@ class Row(Outcome):
         """Return the row as people script against it."""
         m, point = self.run, self.run.point
         return {
-            "measurement_id": m.measurement_id,
+            "measurement_id": m.run_id,
             "source": m.source,
             "collective": point and point.collective,
             "nodes": point and point.nodes,
@@ -61,13 +61,6 @@ def compare_collectives(measured: Sequence[Measurement], out_of_sample: bool = F
 def shipped_out_of_sample() -> list[Row]:
     """Predict each collective that comes along by a fit to all other sources; made once."""
     return compare_collectives(shipped_measurements(), out_of_sample=True)
-
-
-def compare_beside_shipped(own: Sequence[Measurement]) -> list[Row]:
-    """Predict a user's collectives, each source by a fit to its others and to those that come along."""
-    names, shipped = {each.measurement_id for each in own}, shipped_measurements()
-    others = [each for each in shipped if each.measurement_id not in names]
-    return compare_collectives([*others, *own], out_of_sample=True)[len(others) :]
 
 
 def _by_shipped_fit(able: list[Measurement]) -> tuple[Array, list[float]]:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from perfmodel.accuracy.by_source import COVERED, covering
 from perfmodel.accuracy.collective_rows import Measurement, shipped_measurements
 from perfmodel.accuracy.held_out import learned_bytes, require_entries
 from perfmodel.accuracy.runs import TRUSTED
@@ -21,7 +22,6 @@ from perfmodel.collectives.parameters import PARAMETERS, means, named
 from perfmodel.collectives.place import Place, Point, places
 from perfmodel.least_squares import least_squares
 from perfmodel.prediction.collective_spread import FLOOR, SIZES, class_name, size_class, transport_of
-from perfmodel.step.profiled import NORMAL_80
 from perfmodel.writing import write_whole
 
 NOISE = 0.15
@@ -177,10 +177,8 @@ def _spread(misses: Array, sources: Names) -> float:
     """Standard deviation of a normal law that covers as much as these at 80 %; biases count as misses."""
     if not len(misses):
         return FLOOR
-    _, source, count = np.unique(sources, return_inverse=True, return_counts=True)
-    order, most = np.argsort(misses), 0.8 * (len(count) + 1) / len(count)
-    share = np.cumsum((1 / count[source])[order]) / len(count)
-    return float(misses[order][np.searchsorted(share, min(most, 0.95))] / NORMAL_80)
+    count = len(np.unique(sources))
+    return covering(misses, sources, min(COVERED * (count + 1) / count, 0.95))
 
 
 def learned_from(measured: Sequence[Measurement]) -> list[Measurement]:
@@ -191,7 +189,7 @@ def learned_from(measured: Sequence[Measurement]) -> list[Measurement]:
 def refit() -> None:
     """Fit to the shipped measurements; write the result, whole or not at all."""
     learned = learned_from(shipped_measurements())
-    require_entries("collectives.csv", (m.measurement_id for m in learned))
+    require_entries("collectives.csv", (m.run_id for m in learned))
     data = data_of(learned)
     parameters = named(fit(data))
     table: dict[str, Any] = {

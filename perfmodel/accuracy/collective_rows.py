@@ -48,7 +48,7 @@ FIRST_YEAR, LAST_YEAR = 2015, 2100
 class Measurement(NamedTuple):
     """One measured collective."""
 
-    measurement_id: str
+    run_id: str
     source: str
     accelerator: str
     time: float

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from statistics import fmean, median
 from typing import NamedTuple
 
 import numpy as np
 
-from perfmodel.accuracy.by_source import mean_of_means
-from perfmodel.accuracy.ledger import winkler
+from perfmodel.accuracy.by_source import JudgedRow, Summary, summarise
 from perfmodel.accuracy.measured_table import records
 from perfmodel.arrays import Array, Flags, Integers, Names
 from perfmodel.errors import InputError, unknown_name
@@ -82,52 +79,6 @@ def evidence(kind: str, rows: Sequence[Facts], judge: Callable[[Fold], Judged]) 
     return Evidence(kind, [row.id for row in rows], groups, years, sizes, judge)
 
 
-class JudgedRow(NamedTuple):
-    """A row that a leave-out test has judged."""
-
-    id: str
-    category: str
-    """What it was left out with; its source where all are judged by one fit."""
-    error: float
-    """ln(measured / predicted)."""
-    half_80: float
-    half_95: float
-
-    @property
-    def score(self) -> float:
-        """Interval score of the logarithm of the time (Winkler 1972): width, and what lies outside.
-
-        Half-width 0.25, missed by 0.5: 0.5 wide, and ten times the 0.25 beyond its end.
-
-        >>> round(JudgedRow("", "", 0.5, 0.25, 0.4).score, 6)
-        3.0
-        """
-        return winkler(self.error, self.half_80)
-
-
-class Summary(NamedTuple):
-    """What a leave-out test says of one kind of rows; None where it judges none."""
-
-    kind: str
-    by: str
-    """The version that predicts, ``now`` or an earlier one; of a learning curve how many runs are given."""
-    categories: int
-    """Left out, each in its turn; of years and sizes the sources whose rows are judged."""
-    rows: int
-    coverage_80: float | None
-    coverage_80_over_categories: float | None
-    coverage_95: float | None
-    coverage_95_over_categories: float | None
-    mean_error: float | None
-    """Mean of abs(predicted / measured - 1)."""
-    median_error: float | None
-    error_over_categories: float | None
-    half_width: float | None
-    """Median half-width of 80 % intervals, in the logarithm of the time."""
-    score: float | None
-    """Mean over categories of the interval score."""
-
-
 def check_test(name: str) -> None:
     """Refuse a test that is not known.
 
@@ -178,35 +129,6 @@ def leave_out(evidence: Evidence, test: str) -> list[JudgedRow]:
         for place, *numbers in zip(places, *(each.tolist() for each in evidence.judge(fold)), strict=True):
             result.append(JudgedRow(evidence.ids[place], str(categories[place]), *numbers))
     return result
-
-
-def summarise(kind: str, by: str, rows: Sequence[JudgedRow]) -> Summary:
-    """Return what a test says of one kind of rows, by row and every category alike."""
-    if not rows:
-        return Summary(kind, by, 0, 0, *[None] * 9)
-    categories = [row.category for row in rows]
-    held_80 = [abs(row.error) <= row.half_80 for row in rows]
-    held_95 = [abs(row.error) <= row.half_95 for row in rows]
-    off = [abs(math.expm1(-row.error)) for row in rows]
-
-    def over_categories(values: Sequence[float]) -> float | None:
-        return mean_of_means(zip(categories, values, strict=True))
-
-    return Summary(
-        kind,
-        by,
-        len(set(categories)),
-        len(rows),
-        fmean(held_80),
-        over_categories(held_80),
-        fmean(held_95),
-        over_categories(held_95),
-        fmean(off),
-        median(off),
-        over_categories(off),
-        median(row.half_80 for row in rows),
-        over_categories([row.score for row in rows]),
-    )
 
 
 def beside_before(kind: str, rows: Sequence[JudgedRow]) -> list[Summary]:

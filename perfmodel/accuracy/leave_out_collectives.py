@@ -49,7 +49,7 @@ def evidence_of(fits: CollectiveFolds) -> Evidence:
     """Return what is fitted to as evidence; collectives have no network."""
     facts = [
         Facts(
-            each.measurement_id,
+            each.run_id,
             each.source,
             "",
             point.accelerator.architecture if point.accelerator else "",

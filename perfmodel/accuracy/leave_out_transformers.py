@@ -7,12 +7,12 @@ from functools import cache
 
 import numpy as np
 
+from perfmodel.accuracy.by_source import covering
 from perfmodel.accuracy.leave_out import Evidence, Facts, Fold, Judged, evidence, network_family
 from perfmodel.accuracy.measured_table import records
 from perfmodel.accuracy.transformer_compare import novelty_of
 from perfmodel.accuracy.transformer_fit import (
     Data,
-    covering,
     data_of,
     fit,
     fit_near,

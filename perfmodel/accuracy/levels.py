@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perfmodel.accuracy.by_source import quantile
+from perfmodel.accuracy.by_source import COVERED, quantile
 from perfmodel.accuracy.held_out import learned_part
 from perfmodel.accuracy.leave_out_transformers import TransformerFolds, shipped_transformers
-from perfmodel.accuracy.ledger import COVERED, NAME, ledger, left_out, scales
+from perfmodel.accuracy.ledger import NAME, ledger, left_out, scales
 from perfmodel.accuracy.runs import TRUSTED
 from perfmodel.accuracy.transformer_compare import novelty_of
 from perfmodel.accuracy.transformer_rows import TransformerRun, read_transformer_runs

@@ -15,7 +15,7 @@ from hashlib import sha256
 from statistics import fmean, median
 from typing import Any, NamedTuple
 
-from perfmodel.accuracy.by_source import by_source, quantile
+from perfmodel.accuracy.by_source import COVERED, by_source, quantile
 from perfmodel.accuracy.held_out import learned_part
 from perfmodel.accuracy.transformer_memory import Peak, needed_bytes, new_cells, peaks
 from perfmodel.accuracy.transformer_rows import (
@@ -29,8 +29,6 @@ from perfmodel.specs.store import Catalogue
 from perfmodel.writing import write_whole
 
 FILES = "transformer_memory.csv", "measured/transformer_memory.csv"
-SHARE = 0.80
-"""Of peaks within their interval."""
 NO_OPTION = {
     "QLoRA": "4-bit weights",
     "8-bit": "an optimizer with states of 8 bits",
@@ -136,7 +134,7 @@ def half_width(of: Sequence[Peak]) -> float:
     With K sources it is read at 0.8 (1 + 1/K), at most 1, as is right for one more source of their kind.
     """
     errors = by_source((peak.run.source, abs(math.log(1 + peak.error))) for peak in of)
-    return quantile(errors, min(SHARE * (1 + 1 / len(errors)), 1.0))
+    return quantile(errors, min(COVERED * (1 + 1 / len(errors)), 1.0))
 
 
 def half_widths(without: str = "") -> dict[str, float]:

@@ -101,14 +101,6 @@ def compare_transformers(
     return result
 
 
-def compare_transformers_beside_shipped(own: Sequence[TransformerRun], mode: Mode = "specs") -> list[Row]:
-    """Predict a user's runs, each source by a fit to its others and to those that come along."""
-    names, shipped = {run.run_id for run in own}, shipped_transformer_runs()
-    others = [run for run in shipped if run.run_id not in names]
-    (rows_of,) = compare_transformers([*others, *own], (mode,), out_of_sample=True)
-    return rows_of[len(others) :]
-
-
 def _by_shipped_fit(able: list[TransformerRun], data: Data) -> Judged:
     known = fitted()
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from perfmodel.accuracy.by_source import covering
 from perfmodel.accuracy.held_out import learned_bytes, require_entries
 from perfmodel.accuracy.runs import TRUSTED
 from perfmodel.accuracy.transformer_rows import TransformerRun, shipped_transformer_runs
 from perfmodel.accuracy.transformer_software import software_of_row
 from perfmodel.arrays import Array, Flags, Names
 from perfmodel.least_squares import least_squares
-from perfmodel.step.profiled import NORMAL_80
 from perfmodel.transformers.job import Job, jobs_of, rows
 from perfmodel.transformers.parameters import PARAMETERS, RESULT, named
 from perfmodel.transformers.step import step_of
@@ -218,14 +218,6 @@ def spread_between(data: Data, logs: Array, groups: Names) -> float:
         return float(np.mean([misses[of & (data.sources == each)].mean() for each in set(data.sources[of])]))
 
     return math.hypot(*map(mean, set(groups.tolist()))) / math.sqrt(len(set(groups.tolist())))
-
-
-def covering(misses: Array, sources: Names) -> float:
-    """Return the standard deviation of a normal law that covers 80 % of some misses, every source alike."""
-    _, source, count = np.unique(sources, return_inverse=True, return_counts=True)
-    order = np.argsort(misses)
-    share = np.cumsum((1 / count[source])[order]) / len(count)
-    return float(misses[order][np.searchsorted(share, 0.8)] / NORMAL_80)
 
 
 def learned_from(measured: Sequence[TransformerRun]) -> list[TransformerRun]:

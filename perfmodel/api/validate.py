@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, over
 
 from perfmodel.accuracy.collective_compare import Row as CollectiveRow
 from perfmodel.accuracy.collective_compare import (
-    compare_beside_shipped,
     compare_collectives,
     shipped_out_of_sample,
     summarise,
@@ -24,10 +23,10 @@ from perfmodel.accuracy.mlperf import Row as Submitted
 from perfmodel.accuracy.mlperf import compare_mlperf, summarise_mlperf
 from perfmodel.accuracy.mlperf_rows import read_submissions, shipped_submissions
 from perfmodel.accuracy.runs import shipped_runs
-from perfmodel.accuracy.summary import Errors, by_reason, errors, summary
+from perfmodel.accuracy.summary import Errors, beside, by_reason, errors, summary
 from perfmodel.accuracy.transformer_compare import Row as TransformerRow
 from perfmodel.accuracy.transformer_compare import (
-    compare_transformers_beside_shipped,
+    compare_transformers,
     compared,
     summarise_transformers,
 )
@@ -264,7 +263,9 @@ def _transformers(
         ((rows, result),) = compared(shipped_transformer_runs, (mode,), out_of_sample)
     elif out_of_sample:
         own = read_transformer_runs(Path(data), catalogue)
-        rows = compare_transformers_beside_shipped(own, mode)
+        rows = beside(
+            own, shipped_transformer_runs(), lambda every: compare_transformers(every, (mode,), True)[0]
+        )
         result = summarise_transformers(rows)
     else:
         read = partial(read_transformer_runs, Path(data), catalogue)
@@ -291,7 +292,10 @@ def _collectives(
         rows = shipped_out_of_sample() if out_of_sample else compare_collectives(shipped_measurements())
     else:
         own = read_measurements(Path(data), catalogue)
-        rows = compare_beside_shipped(own) if out_of_sample else compare_collectives(own)
+        if out_of_sample:
+            rows = beside(own, shipped_measurements(), lambda every: compare_collectives(every, True))
+        else:
+            rows = compare_collectives(own)
     result = summarise(rows)
     groups = {"size": {size: _errors(of["all"]) for size, of in result["sizes"].items()}}
     for size, of in result["sizes"].items():

@@ -9,13 +9,12 @@ import numpy as np
 
 from perfmodel.accuracy import leave_out_collectives as collectives
 from perfmodel.accuracy import leave_out_transformers as transformers
+from perfmodel.accuracy.by_source import JudgedRow, Summary
 from perfmodel.accuracy.leave_out import (
     Evidence,
     Facts,
     Fold,
     Judged,
-    JudgedRow,
-    Summary,
     beside_before,
     check_test,
     evidence,
