@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from statistics import fmean, median
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -16,16 +16,17 @@ from perfmodel.step.profiled import NORMAL_80
 COVERED = 0.8
 """What intervals are to cover."""
 
-AnyNumber = TypeVar("AnyNumber", bound=float)
+AnyKey = TypeVar("AnyKey", bound=Hashable)
+AnyValue = TypeVar("AnyValue")
 
 
-def by_source(values: Iterable[tuple[str, AnyNumber]]) -> dict[str, list[AnyNumber]]:
+def by_source(values: Iterable[tuple[AnyKey, AnyValue]]) -> dict[AnyKey, list[AnyValue]]:
     """Return values by the name before each, a source or another category.
 
     >>> by_source([("a", 1), ("b", 2), ("a", 3)])
     {'a': [1, 3], 'b': [2]}
     """
-    result: defaultdict[str, list[AnyNumber]] = defaultdict(list)
+    result: defaultdict[AnyKey, list[AnyValue]] = defaultdict(list)
     for source, value in values:
         result[source].append(value)
     return dict(result)
@@ -48,7 +49,7 @@ def weighted_quantile(values: Array, weights: Array, share: float) -> float:
     return float(values[order][min(int(np.searchsorted(below, share - 1e-9)), len(values) - 1)])
 
 
-def quantile(values: Mapping[str, Sequence[float]], share: float) -> float:
+def quantile(values: Mapping[Any, Sequence[float]], share: float) -> float:
     """Return what a share of values does not exceed, every source alike.
 
     >>> quantile({"a": [1.0, 2.0], "b": [3.0]}, 0.8), quantile({"a": [1.0, 2.0, 3.0, 4.0], "b": [0.1]}, 0.75)

@@ -11,7 +11,7 @@ import numpy as np
 from perfmodel.accuracy.summary import furthest, trusted
 from perfmodel.accuracy.transformer_compare import STATED_NODES, shipped_out_of_sample
 from perfmodel.accuracy.transformer_fit import data_of, fit, learned_from, left_out
-from perfmodel.accuracy.transformer_memory import fitting, layout_words, peak_errors, peaks
+from perfmodel.accuracy.transformer_memory import layout_words, peaks
 from perfmodel.accuracy.transformer_rows import shipped_transformer_runs
 from perfmodel.accuracy.transformer_scale import largest
 from perfmodel.evidence import TRANSFORMERS
@@ -28,7 +28,6 @@ FAR = 0.40
 @cache
 def section() -> str:
     """Return the section, as Markdown; made once."""
-    published = peaks(shipped_transformer_runs())
     (rows, specs), (_, anchored) = shipped_out_of_sample()
     return render(
         "transformers.md.j2",
@@ -40,9 +39,7 @@ def section() -> str:
         limit=FAR,
         largest=largest(rows),
         layout_words=layout_words,
-        peaks=published,
-        peak_errors=peak_errors(published),
-        fitting=fitting(shipped_transformer_runs()),
+        peaks=peaks(shipped_transformer_runs()),
         parameters=PARAMETERS,
         learned=fitted().parameters,
         of_one_source=len(neutral_means(TRANSFORMERS)),
