@@ -165,7 +165,7 @@ def _capacity(run: TransformerRun) -> float:
 
 
 def _verdicts(of: Iterable[tuple[float, float, float, bool]]) -> tuple[list[bool], list[bool]]:
-    """Whether verdicts on needs in capacities, by widths, are certain, and whether the certain ones are right."""
+    """Whether verdicts on needs in capacities, by widths, are certain, and whether those are right."""
     each = [(float(odds(need, size, width).fits_probability), fits) for need, size, width, fits in of]
     certain = [max(chance, 1 - chance) >= CERTAIN for chance, _ in each]
     right = [(chance >= 0.5) == fits for (chance, fits), sure in zip(each, certain, strict=True) if sure]
