@@ -24,14 +24,14 @@ from perfmodel.accuracy import (
     shipped_runs,
 )
 from perfmodel.accuracy.anchors import Anchors
-from perfmodel.accuracy.baselines import ConstantUtilisation
+from perfmodel.accuracy.baselines import constant_utilisation
 from perfmodel.accuracy.headline import Headline, headline, percent
 from perfmodel.accuracy.held_out import learned_bytes
 from perfmodel.accuracy.misses import LIMIT, beyond_limit, explained
 from perfmodel.accuracy.out_of_sample_file import NAME, shipped_rows, write_rows
 from perfmodel.accuracy.report import report, write_report
 from perfmodel.accuracy.scenarios import Refused, scenario_of_run
-from perfmodel.accuracy.summary import GROUPS, errors, summary
+from perfmodel.accuracy.summary import GROUPS, beside, errors, summary
 from perfmodel.cli import main
 from perfmodel.cli import validate as validate_cli
 from perfmodel.errors import InputError
@@ -469,10 +469,10 @@ def test_several_machines_are_predicted_from_the_time_of_one(tmp_path: Path) -> 
     assert (sixteen.anchor, sixteen.reason, sixteen.naive) == ("unique", None, 0.21)
     scenario = scenario_of_run(read[3], Catalogue.built_in(), 0.21, 8)
     assert sixteen.predicted == predict(scenario).iteration_time > 0.21
-    assert Anchors(read).of_machine(read[3]._replace(strategy="parameter-server")) is None
-    assert Anchors(read[:2]).of_machine(read[3]) is None
+    assert Anchors(read).of(read[3]._replace(strategy="parameter-server"), machine=True) is None
+    assert Anchors(read[:2]).of(read[3], machine=True) is None
     alone = read[3]._replace(accelerators_per_node=1)
-    assert Anchors(read).of_machine(alone) == Anchors(read).of(alone) == (0.2, True)
+    assert Anchors(read).of(alone, machine=True) == Anchors(read).of(alone) == (0.2, True)
 
 
 def test_only_training_is_anchored_on_a_machine(tmp_path: Path) -> None:
@@ -571,15 +571,15 @@ def test_naive_utilisation_comes_from_other_sources(tmp_path: Path) -> None:
         ONE | {"run_id": "two", "source": "them", "iteration_time": "0.4"},
         ONE | {"run_id": "three", "source": "third", "trust": "C", "iteration_time": "9"},
     )
-    naive = ConstantUtilisation([ours, theirs, third], Catalogue.built_in())
-    assert naive.iteration_time(ours) == pytest.approx(0.4)
-    assert naive.iteration_time(theirs) == pytest.approx(0.2)
-    assert ConstantUtilisation([ours], Catalogue.built_in()).iteration_time(ours) is None
+    naive = constant_utilisation([ours, theirs, third], Catalogue.built_in())
+    assert naive(ours) == pytest.approx(0.4)
+    assert naive(theirs) == pytest.approx(0.2)
+    assert constant_utilisation([ours], Catalogue.built_in())(ours) is None
 
 
 def test_naive_answer_does_not_know_communication(tmp_path: Path) -> None:
     ours, eight = runs(tmp_path, ONE, EIGHT | {"source": "them"})
-    assert ConstantUtilisation([ours], Catalogue.built_in()).iteration_time(eight) == pytest.approx(0.2)
+    assert constant_utilisation([ours], Catalogue.built_in())(eight) == pytest.approx(0.2)
 
 
 def test_statistics_by_hand() -> None:
@@ -950,7 +950,7 @@ def test_own_collectives_are_judged_by_the_shipped_ones() -> None:
     among = [
         row for row in collective_compare.compare_collectives(every, True) if row.run.source == own[0].source
     ]
-    found = collective_compare.compare_beside_shipped(own)
+    found = beside(own, every, lambda of: collective_compare.compare_collectives(of, True))
     assert [row.to_dict() for row in found] == [pytest.approx(row.to_dict()) for row in among]
     assert len(found) == len(own) > 3
 
@@ -975,12 +975,12 @@ def test_products_are_as_published() -> None:
 def test_a_product_by_hand_and_in_the_report() -> None:
     """1024 x 10240 x 5120: 107 GFLOP, which an A100 was measured to do at 271 TFLOP/s, in 396 us."""
     first = achievable.compare_products()[0]
-    assert first.product.accelerator == "a100-sxm4-80gb"
+    assert first.run.accelerator == "a100-sxm4-80gb"
     flops = 2 * 1024 * 10240 * 5120
-    assert flops / first.product.measured == pytest.approx(396e-6, rel=0.002)
-    assert first.product.measured < first.product.nominal
-    assert 100e12 < first.predicted < first.product.nominal
-    assert first.error == pytest.approx(first.product.measured / first.predicted - 1)
+    assert flops / first.run.measured == pytest.approx(396e-6, rel=0.002)
+    assert first.run.measured < first.run.nominal
+    assert 100e12 < 1 / first.predicted < first.run.nominal
+    assert first.error == pytest.approx(first.run.measured * first.predicted - 1)
     text = (folder("validation") / "report.md").read_text("utf-8")
     assert achievable.section() in text
     assert f"n {len(achievable.compare_products())} of 12" in text

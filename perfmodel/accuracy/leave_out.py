@@ -6,13 +6,13 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from perfmodel.accuracy.by_source import JudgedRow, Summary, summarise
 from perfmodel.accuracy.measured_table import records
-from perfmodel.arrays import Array, Flags, Integers, Names
+from perfmodel.arrays import Array, Flags
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.resources import folder
 
@@ -42,20 +42,6 @@ class Judged(NamedTuple):
     half_95: Array
 
 
-class Evidence(NamedTuple):
-    """Measured rows of one kind, what each is left out with, and the fit that judges them."""
-
-    kind: str
-    ids: Sequence[str]
-    groups: Mapping[str, Names]
-    """By a word of ``CATEGORIES``: of each row the category; of one that has none an empty text.  A kind of
-    rows may lack some, but not ``source``."""
-    years: Integers
-    sizes: Array
-    """Accelerators of each row."""
-    judge: Callable[[Fold], Judged]
-
-
 class Facts(NamedTuple):
     """What a row may be left out by; an empty text is no category."""
 
@@ -69,14 +55,22 @@ class Facts(NamedTuple):
     size: float
     """Accelerators."""
 
+    @property
+    def publisher(self) -> str:
+        """Who published its source."""
+        return publishers().get(self.source, self.source)
 
-def evidence(kind: str, rows: Sequence[Facts], judge: Callable[[Fold], Judged]) -> Evidence:
-    """Return rows as evidence, with the fit that judges them."""
-    columns = zip(Facts._fields, zip(*rows, strict=True), strict=True)
-    groups = {name: np.array(of) for name, of in columns if name in CATEGORIES and any(of)}
-    groups["publisher"] = np.array([publishers().get(row.source, row.source) for row in rows])
-    years, sizes = np.array([row.year for row in rows]), np.array([row.size for row in rows])
-    return Evidence(kind, [row.id for row in rows], groups, years, sizes, judge)
+
+class Evidence(NamedTuple):
+    """Measured rows of one kind, and the fit that judges them."""
+
+    kind: str
+    rows: Sequence[Facts]
+    judge: Callable[[Fold], Judged]
+
+    def of(self, fact: str) -> Any:
+        """Return one fact of each row, shape (rows,)."""
+        return np.array([getattr(row, fact) for row in self.rows])
 
 
 def check_test(name: str) -> None:
@@ -104,15 +98,16 @@ def folds(evidence: Evidence, test: str) -> dict[str, Fold]:
     seen, and rows of more than twice its largest count of accelerators are judged.
     """
     if test == "size":
-        half = evidence.sizes <= np.median(evidence.sizes)
-        whole = {test: Fold(evidence.sizes > 2 * evidence.sizes[half].max(), half)}
+        sizes = evidence.of("size")
+        half = sizes <= np.median(sizes)
+        whole = {test: Fold(sizes > 2 * sizes[half].max(), half)}
     elif test.startswith("year:"):
-        before = evidence.years < int(test.removeprefix("year:"))
+        before = evidence.of("year") < int(test.removeprefix("year:"))
         whole = {test: Fold(~before, before)}
     else:
-        names = evidence.groups.get(test, np.array([], dtype=str))
+        names = evidence.of(test)
         whole = {name: Fold(names == name, names != name) for name in np.unique(names).tolist() if name}
-    sources = evidence.groups["source"]
+    sources = evidence.of("source")
     return {
         name: fold
         for name, fold in whole.items()
@@ -122,12 +117,12 @@ def folds(evidence: Evidence, test: str) -> dict[str, Fold]:
 
 def leave_out(evidence: Evidence, test: str) -> list[JudgedRow]:
     """Return the rows that a test judges, each by the fit that has not seen its category."""
-    categories = evidence.groups.get(test, evidence.groups["source"])
-    result = []
+    by, result = test if test in CATEGORIES else "source", []
     for fold in folds(evidence, test).values():
         places = np.flatnonzero(fold.judged).tolist()
         for place, *numbers in zip(places, *(each.tolist() for each in evidence.judge(fold)), strict=True):
-            result.append(JudgedRow(evidence.ids[place], str(categories[place]), *numbers))
+            row = evidence.rows[place]
+            result.append(JudgedRow(row.id, getattr(row, by), *numbers))
     return result
 
 

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 from perfmodel.accuracy.by_source import covering
-from perfmodel.accuracy.leave_out import Evidence, Facts, Fold, Judged, evidence, network_family
+from perfmodel.accuracy.leave_out import Evidence, Facts, Fold, Judged, network_family
 from perfmodel.accuracy.measured_table import records
 from perfmodel.accuracy.transformer_compare import novelty_of
 from perfmodel.accuracy.transformer_fit import (
@@ -112,7 +112,7 @@ def evidence_of(fits: TransformerFolds) -> Evidence:
         for run in fits.runs
         if run.case is not None
     ]
-    return evidence(KIND, facts, fits.judge)
+    return Evidence(KIND, facts, fits.judge)
 
 
 @cache

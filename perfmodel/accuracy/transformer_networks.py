@@ -6,6 +6,7 @@ import math
 import re
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from perfmodel.accuracy import transformer_rules as rules
 from perfmodel.accuracy.measured_table import Line, records
@@ -26,6 +27,17 @@ PARAMETERS_WITHIN = 1.5
 """Parameters as read over those that a row states, either way: embeddings are counted or not."""
 MATRIX_PEAK = {"tpu-v3": 123e12}
 """Peaks that sources divide by, where not the bf16 peak of our specs [FLOP/s]."""
+
+PUBLISHED = {
+    "experts": "experts",
+    "top_k": "experts_per_token",
+    "shared_experts": "shared_experts",
+    "expert_feed_forward": "expert_ffn_size",
+    "dense_layers": "first_dense_layers",
+    **{name: name for name in ("query_rank", "kv_rank", "rope_size", "value_size", "window")},
+    "full_frequency": "full_every",
+}
+"""What publishers alone say of a network -> column of ``transformer_architectures.csv``; blank is 0."""
 
 
 def _table() -> Path:
@@ -71,6 +83,7 @@ def architecture_of(row: Line) -> Architecture:
     gated = bool(of("gated_ffn"))
     width = (row.whole("ffn_hidden_size") if not has_experts else None) or filled.whole("ffn_hidden_size")
     kv_heads = of("kv_heads") or heads
+    published: dict[str, Any] = {field: filled.whole(column) or 0 for field, column in PUBLISHED.items()}
     model = Architecture(
         hidden=hidden,
         layers=layers + ("w/ mtp" in name.lower()),
@@ -82,18 +95,8 @@ def architecture_of(row: Line) -> Architecture:
         positions=row.whole("seq_len") or USUAL_LENGTH,
         gated=gated,
         tied=not gated,
-        experts=filled.whole("experts") or 0,
-        top_k=filled.whole("experts_per_token") or 0,
-        shared_experts=filled.whole("shared_experts") or 0,
-        expert_feed_forward=filled.whole("expert_ffn_size") or 0,
         moe_frequency=filled.whole("moe_every") or 1,
-        dense_layers=filled.whole("first_dense_layers") or 0,
-        query_rank=filled.whole("query_rank") or 0,
-        kv_rank=filled.whole("kv_rank") or 0,
-        rope_size=filled.whole("rope_size") or 0,
-        value_size=filled.whole("value_size") or 0,
-        window=filled.whole("window") or 0,
-        full_frequency=filled.whole("full_every") or 0,
+        **published,
         encoder_layers=layers if is_t5 else 0,
         target_fraction=rules.TARGET_TOKENS if is_t5 else 1.0,
         bidirectional=name.startswith("BERT"),

@@ -17,7 +17,6 @@ from perfmodel.accuracy.leave_out import (
     Judged,
     beside_before,
     check_test,
-    evidence,
     leave_out,
     network_family,
 )
@@ -72,7 +71,7 @@ def evidence_of(learned: OutOfSample) -> Evidence:
         judged = [row for row, is_judged in zip(rows, fold.judged.tolist(), strict=True) if is_judged]
         return judged_by(judged, learned.from_some(fold.seen))
 
-    return evidence(KIND, facts, judge)
+    return Evidence(KIND, facts, judge)
 
 
 def every_kind(jobs: int = 1) -> list[Evidence]:
