@@ -29,7 +29,6 @@ from perfmodel.accuracy.transformer_fit import data_of, fit, learned_from, left_
 from perfmodel.accuracy.transformer_memory import needed_bytes, peaks, reserved_over_used
 from perfmodel.accuracy.transformer_rows import (
     COLUMNS,
-    Reading,
     read_transformer_runs,
     shipped_transformer_runs,
 )
@@ -797,7 +796,7 @@ def test_a_missing_column_is_named(tmp_path):
 
 
 def test_full_recomputation_of_one_source_is_read_as_selective_and_said():
-    rows = [shipped_transformer_runs(Reading(selective=selective)) for selective in (True, False)]
+    rows = [shipped_transformer_runs(as_stated) for as_stated in (False, True)]
     kinds = [
         {run.case.layout.recompute for run in read if run.source == "vtrain-single" and run.case}
         for read in rows

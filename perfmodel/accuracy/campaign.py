@@ -15,7 +15,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 from perfmodel.accuracy.held_out import learned_part
 from perfmodel.accuracy.measured_table import Line, measured_lines
 from perfmodel.accuracy.readings import Reading
-from perfmodel.accuracy.runs import NOT_STATED, TRUSTED, UNSTATED_TRUST
+from perfmodel.accuracy.runs import TRUSTED
 from perfmodel.accuracy.scenarios import Refused
 from perfmodel.errors import InputError
 from perfmodel.specs.store import Catalogue
@@ -127,7 +127,7 @@ class Campaign(Generic[AnyCase]):
 
     def id_of(self, line: Line) -> str:
         """Return the id of a row; where it states none, its line."""
-        return line.cells.get(self.id_column) or f"line {line.place}"
+        return line.id(self.id_column)
 
     def lines(self, path: Path | None = None) -> list[Line]:
         """Return the rows of a table, by default of the one that comes along, held-out rows too."""
@@ -150,9 +150,8 @@ class Campaign(Generic[AnyCase]):
         known : whether it is of the table that comes along
         """
         held_out = known and self.id_of(line) in self.held_out()
-        trust = line.cells.get("trust") or UNSTATED_TRUST
-        learned = known and self.is_learned_from and not held_out and trust in TRUSTED
-        learned = learned and line.cells.get("source") not in self.unseen
+        learned = known and self.is_learned_from and not held_out and line.trust in TRUSTED
+        learned = learned and line.source not in self.unseen
         row = Explanation(self, line, self.id_of(line), held_out, learned, Outcome(None, reason=str(case)))
         if isinstance(case, Refused):
             return row
@@ -192,11 +191,6 @@ class Explanation(NamedTuple):
     terms: Mapping[str, float] = MappingProxyType({})
     command: Command | None = None
 
-    @property
-    def source(self) -> str:
-        """Who measured it."""
-        return self.line.cells.get("source") or NOT_STATED
-
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as people script against it."""
         outcome, campaign = self.outcome, self.campaign
@@ -205,7 +199,7 @@ class Explanation(NamedTuple):
             "kind": campaign.kind,
             "file": str(self.line.path),
             "line": self.line.place,
-            "source": self.source,
+            "source": self.line.source,
             "held_out": self.held_out,
             "learned_from": self.is_learned_from,
             "published": self.line.published,

@@ -17,6 +17,10 @@ from perfmodel.specs.names import NONE, word_of
 from perfmodel.writing import write_whole
 
 AnyValue = TypeVar("AnyValue")
+NOT_STATED = "not stated"
+"""The source of rows that name none."""
+UNSTATED_TRUST = "B"
+"""Assumed where a row states none, which makes it trust B."""
 
 
 def records(path: Path, before: str | None = None) -> list[dict[str, str]]:
@@ -105,6 +109,20 @@ class Line(NamedTuple):
     def published(self) -> dict[str, str]:
         """The cells that are not blank."""
         return {column: cell for column, cell in self.cells.items() if cell}
+
+    @property
+    def source(self) -> str:
+        """Who measured it."""
+        return self.text("source") or NOT_STATED
+
+    @property
+    def trust(self) -> str:
+        """From A to D."""
+        return self.text("trust") or UNSTATED_TRUST
+
+    def id(self, column: str) -> str:
+        """Return its id; where it states none, its line."""
+        return self.text(column) or f"line {self.place}"
 
     def text(self, column: str) -> str:
         """Return a cell; nothing where there is no such column."""

@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, get_args
 
 from perfmodel.accuracy.held_out import learned_part
-from perfmodel.accuracy.measured_table import Line, measured_lines, number, one_of, whole
+from perfmodel.accuracy.measured_table import (
+    NOT_STATED,
+    UNSTATED_TRUST,
+    Line,
+    measured_lines,
+    number,
+    one_of,
+    whole,
+)
 from perfmodel.anchor import RANGES
 from perfmodel.errors import InputError
 from perfmodel.specs.names import NONE
@@ -26,10 +34,6 @@ LARGEST_BATCH = 1_000_000_000
 TRUSTS = ("A", "B", "C", "D")
 TRUSTED = ("A", "B")
 """Rows that are learned from, and judged."""
-NOT_STATED = "not stated"
-"""The source of rows that name none."""
-UNSTATED_TRUST = "B"
-"""Assumed where a row states none, which makes it trust B."""
 
 _T = TypeVar("_T")
 
@@ -172,7 +176,7 @@ def run_of(line: Line) -> Run:
         for column, (field, check) in (COLUMNS | OPTIONAL).items()
     }
     run = _counted(Run(**fields))
-    run = run if run.run_id else run._replace(run_id=f"line {line.place}")
+    run = run._replace(run_id=line.id("run_id"))
     if 0 not in (run.nodes, run.accelerators_per_node) and (
         run.world_size != run.nodes * run.accelerators_per_node
     ):

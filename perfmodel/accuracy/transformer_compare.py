@@ -18,7 +18,6 @@ from perfmodel.accuracy.transformer_fit import Data, data_of, fit, left_out, spr
 from perfmodel.accuracy.transformer_rows import (
     PRECISIONS,
     SELECTIVE_SOURCES,
-    Reading,
     TransformerRun,
     shipped_transformer_runs,
 )
@@ -208,7 +207,7 @@ class Comparison(NamedTuple):
 
 
 def compared(
-    read: Callable[[Reading], Sequence[TransformerRun]],
+    read: Callable[[bool], Sequence[TransformerRun]],
     modes: Sequence[Mode] = ("specs",),
     out_of_sample: bool = False,
 ) -> list[Comparison]:
@@ -216,17 +215,17 @@ def compared(
 
     Parameters
     ----------
-    read : runs by ``Reading``
+    read : runs, as they are usually read or as they are stated
     modes, out_of_sample : as of ``compare_transformers``
     """
-    runs = read(Reading())
+    runs = read(False)
     usual = compare_transformers(runs, modes, out_of_sample)
     result = [
         Comparison(rows_of, {"mode": mode, **summarise_transformers(rows_of), "as_stated": None})
         for mode, rows_of in zip(modes, usual, strict=True)
     ]
     if any(run.source in SELECTIVE_SOURCES for run in runs):
-        other = compare_transformers(read(Reading(selective=False)), modes, out_of_sample)
+        other = compare_transformers(read(True), modes, out_of_sample)
         for each, rows_of in zip(result, other, strict=True):
             again = summarise_transformers(rows_of)
             each.summary["as_stated"] = {name: again[name] for name in ("all", STATED_NODES, "regret")}

@@ -10,7 +10,6 @@ from typing import NamedTuple
 from perfmodel.accuracy import transformer_rules as rules
 from perfmodel.accuracy.held_out import learned_part
 from perfmodel.accuracy.measured_table import Line, measured_lines
-from perfmodel.accuracy.runs import NOT_STATED, UNSTATED_TRUST
 from perfmodel.accuracy.scenarios import Refused, named
 from perfmodel.accuracy.transformer_networks import (
     architecture_of,
@@ -37,7 +36,8 @@ PRECISIONS = {"fp16": "fp16", "bf16": "bf16", "fp8": "fp8", "mxfp8": "fp8", "nvf
 UNTUNED = ("flagperf", "hpe-hpc-ai-envs", "bigscience-13b-v100", "baskerville-ddp")
 """Sources whose runs were set up by users, not by those who build the stack, the network or the machine."""
 SELECTIVE_SOURCES = ("vtrain-single",)
-"""Sources whose ``full`` recomputation is read as selective, see ``Reading``."""
+"""Sources whose rows recompute attention alone, though they say all: their layers take less time than
+all products with a second forward pass would at the best measured rate.  So they are read unless ``as_stated``."""
 GRAPHS_FROM = 2025
 """Megatron-Core's recipes for racks of 72 capture steps as CUDA graphs (assumed)."""
 
@@ -86,18 +86,10 @@ class TransformerRun(NamedTuple):
         return "dense, stated layout" if known else "dense, unstated layout"
 
 
-class Reading(NamedTuple):
-    """How to read what rows state."""
-
-    selective: bool = True
-    """Rows of ``SELECTIVE_SOURCES`` recompute attention alone, though they say all: their layers take less
-    time than all products with a second forward pass would at the best measured rate."""
-
-
 def read_transformer_runs(
     path: Path,
     catalogue: Catalogue,
-    reading: Reading = Reading(),  # noqa: B008
+    as_stated: bool = False,
     before: str | None = None,
 ) -> list[TransformerRun]:
     """Return the measured runs of a CSV file; what cannot be predicted stays in, with the reason.
@@ -110,20 +102,20 @@ def read_transformer_runs(
     ------
     InputError : a file that cannot be read, a missing column, a cell that does not fit it
     """
-    return [transformer_run_of(line, catalogue, reading) for line in measured_lines(path, COLUMNS, before)]
+    return [transformer_run_of(line, catalogue, as_stated) for line in measured_lines(path, COLUMNS, before)]
 
 
 @cache
-def shipped_transformer_runs(reading: Reading = Reading()) -> tuple[TransformerRun, ...]:  # noqa: B008
+def shipped_transformer_runs(as_stated: bool = False) -> tuple[TransformerRun, ...]:
     """The published runs that come with the package and are not held out, read once."""
     path, before = learned_part("transformer_runs.csv")
-    return tuple(read_transformer_runs(path, Catalogue.built_in(), reading, before))
+    return tuple(read_transformer_runs(path, Catalogue.built_in(), as_stated, before))
 
 
 def transformer_run_of(
     line: Line,
     catalogue: Catalogue,
-    reading: Reading = Reading(),  # noqa: B008
+    as_stated: bool = False,
 ) -> TransformerRun:
     """Return the run of a line.
 
@@ -133,14 +125,14 @@ def transformer_run_of(
     """
     case, reason, time = None, None, math.nan
     try:
-        case = case_of_row(line, catalogue, reading)
+        case = case_of_row(line, catalogue, as_stated)
         time = _measured_time(line, case, catalogue)
     except Refused as error:
         case, reason = None, str(error)
     stated = all(line.text(name) for name in ("tensor_parallel", "pipeline_parallel", "micro_batch_size"))
     return TransformerRun(
-        line.text("run_id") or f"line {line.place}",
-        line.text("source") or NOT_STATED,
+        line.id("run_id"),
+        line.source,
         line.text("workload"),
         line.text("accelerator"),
         line.text("precision"),
@@ -149,7 +141,7 @@ def transformer_run_of(
         time,
         case,
         reason,
-        line.text("trust") or UNSTATED_TRUST,
+        line.trust,
         stated,
         bool(line.text("recompute") and line.text("sharding")),
         line.text("framework"),
@@ -161,7 +153,7 @@ def transformer_run_of(
 def case_of_row(
     row: Line,
     catalogue: Catalogue,
-    reading: Reading = Reading(),  # noqa: B008
+    as_stated: bool = False,
 ) -> Case:
     """Return what a row is predicted from; nothing that was measured is looked at.
 
@@ -191,7 +183,7 @@ def case_of_row(
         software = software._replace(shares_sequence=row.text("recompute") == "selective")
     case = Case(model, layout, chip, software, _fabric(row, accelerator, catalogue, year), length)
     word = row.word("recompute", RECOMPUTE)
-    if reading.selective and row.text("source") in SELECTIVE_SOURCES:
+    if not as_stated and row.text("source") in SELECTIVE_SOURCES:
         word = "selective"
     filled = rules.stated_recomputation(layout, word) if word else rules.recomputation(case, facts)
     return case._replace(layout=filled)
