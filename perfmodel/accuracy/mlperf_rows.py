@@ -9,7 +9,7 @@ from typing import NamedTuple
 from perfmodel.accuracy.held_out import learned_part
 from perfmodel.accuracy.measured_table import Line, measured_lines, number, one_of
 from perfmodel.accuracy.mlperf_rules import BENCHMARKS, ROUNDS, YEARS, Rules, rules_of, system_of
-from perfmodel.accuracy.runs import Run, run_of
+from perfmodel.accuracy.runs import COUNTS, Run, run_of
 from perfmodel.accuracy.scenarios import Refused, named, scenario_of_run, with_options
 from perfmodel.accuracy.software import software_of
 from perfmodel.errors import InputError
@@ -65,7 +65,6 @@ class Submission(NamedTuple):
 _figure = number(high=LARGEST_FIGURE)
 DECISIVE = ("round", "accelerator", "global_batch_size", "time_to_train")
 """Columns without which a row says nothing; so it is with ``world_size``, which others may tell."""
-COUNTS = ("world_size", "nodes", "accelerators_per_node")
 COLUMNS = (*DECISIVE, "run_id", "workload", *COUNTS, "year")
 
 

@@ -37,7 +37,7 @@ UNTUNED = ("flagperf", "hpe-hpc-ai-envs", "bigscience-13b-v100", "baskerville-dd
 """Sources whose runs were set up by users, not by those who build the stack, the network or the machine."""
 SELECTIVE_SOURCES = ("vtrain-single",)
 """Sources whose rows recompute attention alone, though they say all: their layers take less time than
-all products with a second forward pass would at the best measured rate.  So they are read unless ``as_stated``."""
+all products with a second forward pass would at the best measured rate.  Unless ``as_stated``."""
 GRAPHS_FROM = 2025
 """Megatron-Core's recipes for racks of 72 capture steps as CUDA graphs (assumed)."""
 

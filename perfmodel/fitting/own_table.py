@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from perfmodel.accuracy.measured_table import Line, measured_table
-from perfmodel.accuracy.runs import COLUMNS, OPTIONAL, Run, read_runs, run_of
+from perfmodel.accuracy.runs import CHECKS, COLUMNS, Run, read_runs
 from perfmodel.accuracy.scenarios import Refused, measured_time, scenario_of_run, with_options
 from perfmodel.anchor import RANGES, Anchor
 from perfmodel.calibration import calibration
@@ -174,17 +173,16 @@ NAMED = ("workload", "accelerator", "node", "intra_link", "inter_link")
 def _measured(row: _Row, setting: Setting, time: float) -> Run:
     """The run of a line, by what was taken for all that it leaves open."""
     _own(row.where, setting, time)
-    stated = {}
+    stated: dict[str, Any] = {}
     for column, cell in row.labels.items():
-        field, check = (COLUMNS | OPTIONAL)[column]
         try:
-            stated[field] = check(cell)
+            stated[column] = CHECKS.get(column, str)(cell)
         except ValueError as error:
             raise InputError(f"column {column}: {cell[:60]!r}; expected {error}") from None
     scenario = with_options(setting.scenario, framework=setting.software)
     taken = {name: getattr(setting, name) for name in ALIKE}
     taken |= {name: getattr(setting, name).id for name in NAMED}
-    run = run_of(Line(Path(), 0, {}))._replace(
+    run = Run(
         **taken,
         run_id=row.where,
         framework=setting.software,
