@@ -43,7 +43,7 @@ class TransformerFolds:
         self.data: Data = data_of(runs)
         self.accelerators = np.array([run.accelerator for run in runs])
         self.stacks = np.array([software_of_row(run.framework).stack for run in runs])
-        scores = fit(self.data)
+        self.scores = scores = fit(self.data)
         self._near = tangent(scores, self.data.jobs)
         self.by_source = left_out(self.data, scores)
         """Logarithm of the time by a fit to the other sources [s]: what widths are learned from."""
