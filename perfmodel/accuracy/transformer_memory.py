@@ -112,3 +112,10 @@ def needed_bytes(run: TransformerRun) -> float:
     """Return what the fullest rank of a run needs [B]; it must have a case."""
     assert run.case is not None
     return float(memory_of(bare_job(run.case)).total)
+
+
+def shares_needed(runs: Iterable[TransformerRun]) -> list[tuple[float, TransformerRun]]:
+    """Return predicted need over memory of runs that state recomputation and sharding, the largest first."""
+    stated = [run for run in runs if run.case is not None and run.states_memory]
+    shares = [(needed_bytes(run) / run.case.chip.memory_bytes, run) for run in stated if run.case is not None]
+    return sorted(shares, key=lambda each: -each[0])

@@ -11,7 +11,7 @@ import numpy as np
 from perfmodel.accuracy.summary import furthest, trusted
 from perfmodel.accuracy.transformer_compare import STATED_NODES, shipped_out_of_sample
 from perfmodel.accuracy.transformer_fit import data_of, fit, learned_from, left_out
-from perfmodel.accuracy.transformer_memory import layout_words, peaks
+from perfmodel.accuracy.transformer_memory import layout_words, peaks, shares_needed
 from perfmodel.accuracy.transformer_rows import shipped_transformer_runs
 from perfmodel.accuracy.transformer_scale import largest
 from perfmodel.evidence import TRANSFORMERS
@@ -40,6 +40,7 @@ def section() -> str:
         largest=largest(rows),
         layout_words=layout_words,
         peaks=peaks(shipped_transformer_runs()),
+        needed=shares_needed(shipped_transformer_runs()),
         parameters=PARAMETERS,
         learned=fitted().parameters,
         of_one_source=len(neutral_means(TRANSFORMERS)),
