@@ -13,8 +13,8 @@ from perfmodel.accuracy.measured_table import Line, records
 from perfmodel.accuracy.scenarios import Refused
 from perfmodel.resources import folder
 from perfmodel.specs.architecture import Architecture
-from perfmodel.specs.layout import Layout
 from perfmodel.specs.store import Catalogue
+from perfmodel.transformers.job import Case
 
 USUAL_LENGTH, GPT2_LENGTH, MINGPT_LENGTH = 2048, 1024, 128
 """Tokens of a sample, where nobody says."""
@@ -170,22 +170,14 @@ def _counts_samples(row: Line) -> bool:
     return bool(row.number("micro_batch_size") and row.number("accumulation_steps"))
 
 
-def measured_time(
-    row: Line,
-    model: Architecture,
-    parameters: float,
-    layout: Layout,
-    length: int,
-    world: int,
-    catalogue: Catalogue,
-) -> float:
+def measured_time(row: Line, case: Case, catalogue: Catalogue) -> float:
     """Return the measured time of a step [s]: stated, or from a rate or a utilisation.
 
     Raises
     ------
     Refused : nothing was measured
     """
-    samples = float(layout.global_batch_size)
+    samples, length = float(case.layout.global_batch_size), case.sequence_length
     if stated := row.number("iteration_time"):
         return stated
     if rate := row.number("tokens_per_second"):
@@ -198,9 +190,10 @@ def measured_time(
         achieved, factor = (row.number("hardware_tflops_per_accelerator") or 0.0) * 1e12, 4 / 3
     if not achieved:
         raise Refused("no measured time")
-    active = row.number("n_active_params") or parameters
-    causal = row.text("source") in CAUSAL_FLOPS
-    return factor * rules.step_flops(model, active, samples, length, causal) / (achieved * world)
+    model = architecture_of(row)
+    active = row.number("n_active_params") or row.number("n_params") or float(model.parameters)
+    flops = rules.step_flops(model, active, samples, length, row.text("source") in CAUSAL_FLOPS)
+    return factor * flops / (achieved * (row.whole("world_size") or 1))
 
 
 def usual_length(workload: str, framework: str) -> int:

@@ -126,7 +126,7 @@ def transformer_run_of(
     case, reason, time = None, None, math.nan
     try:
         case = case_of_row(line, catalogue, as_stated)
-        time = _measured_time(line, case, catalogue)
+        time = measured_time(line, case, catalogue)
     except Refused as error:
         case, reason = None, str(error)
     stated = all(line.text(name) for name in ("tensor_parallel", "pipeline_parallel", "micro_batch_size"))
@@ -187,14 +187,6 @@ def case_of_row(
         word = "selective"
     filled = rules.stated_recomputation(layout, word) if word else rules.recomputation(case, facts)
     return case._replace(layout=filled)
-
-
-def _measured_time(row: Line, case: Case, catalogue: Catalogue) -> float:
-    """The measured time of a step [s]."""
-    architecture, layout = architecture_of(row), case.layout
-    parameters = row.number("n_params") or float(architecture.parameters)
-    world = row.whole("world_size") or 1
-    return measured_time(row, architecture, parameters, layout, case.sequence_length, world, catalogue)
 
 
 def _options(row: Line, precision: str, year: int, facts: Stack) -> Options:
