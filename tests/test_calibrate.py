@@ -53,12 +53,12 @@ def alone(rows):
 
 
 def test_a_large_source_does_not_own_the_fit():
-    weights = row_weights(["a"] * 400 + ["b"] * 40, ["A"] * 440)
+    weights = row_weights(np.array(["a"] * 400 + ["b"] * 40), ["A"] * 440)
     assert weights[:400].sum() == pytest.approx(weights[400:].sum())
 
 
 def test_a_row_of_less_trust_pulls_less():
-    one, other = row_weights(["a", "b"], ["A", "B"])
+    one, other = row_weights(np.array(["a", "b"]), ["A", "B"])
     assert one == 2 * other
 
 

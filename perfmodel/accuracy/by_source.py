@@ -42,6 +42,12 @@ def mean_of_means(values: Iterable[tuple[str, float]]) -> float | None:
     return fmean(means) if means else None
 
 
+def rows_of_source(sources: Names) -> Array:
+    """Return how many rows the source of each has, shape (rows,)."""
+    _, source, count = np.unique(sources, return_inverse=True, return_counts=True)
+    return np.asarray(count[source], float)
+
+
 def weighted_quantile(values: Array, weights: Array, share: float) -> float:
     """Return the least of some values up to which a share of the weight lies."""
     order = np.argsort(values)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perfmodel.accuracy.by_source import COVERED, covering
+from perfmodel.accuracy.by_source import COVERED, covering, rows_of_source
 from perfmodel.accuracy.collective_rows import Measurement, shipped_measurements
 from perfmodel.accuracy.held_out import learned_bytes, require_entries
 from perfmodel.accuracy.runs import TRUSTED
@@ -97,8 +97,7 @@ def evaluated(parameters: Array, data: Data) -> tuple[Array, Array]:
 
 def weights(data: Data) -> Array:
     """Return the weight of each row: every source weighs the same, however many rows it has."""
-    _, source, count = np.unique(data.sources, return_inverse=True, return_counts=True)
-    return np.asarray(SOURCE_WEIGHT / count[source])
+    return SOURCE_WEIGHT / rows_of_source(data.sources)
 
 
 def fit(data: Data, drawn_to: Array | None = None) -> Array:

@@ -6,19 +6,18 @@ of epochs against batch size is fitted to them, and an anchor, where one is aske
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from statistics import median
 from typing import Any, NamedTuple
 
+from perfmodel.accuracy.by_source import by_source
 from perfmodel.accuracy.campaign import ENDS, Mode, Outcome
 from perfmodel.accuracy.mlperf_rows import Submission, scenario_of_submission, shipped_submissions
 from perfmodel.accuracy.mlperf_rules import ROUNDS
 from perfmodel.accuracy.scenarios import Refused, with_options
 from perfmodel.accuracy.summary import by_group, by_reason, statistics
-from perfmodel.epochs_to_target import FEWEST_BATCH_SIZES, fit_epochs
-from perfmodel.equations.critical_batch import epochs_to_target
+from perfmodel.epochs_to_target import FEWEST_BATCH_SIZES, EpochsFit, fit_epochs
 from perfmodel.errors import InputError
 from perfmodel.prediction import predict
 from perfmodel.specs.scenario import Scenario
@@ -36,28 +35,11 @@ EVALUATED = "evaluation included"
 """In the note of a row whose samples per second count the time of evaluations."""
 
 
-class Curve(NamedTuple):
-    """Samples to a target against batch size, fitted to some rounds."""
+def curve_without(round_: str, benchmark: str, submissions: Iterable[Submission]) -> EpochsFit:
+    """Return samples to a target against batch size, by the other rounds, on any accelerator.
 
-    smallest_samples: float
-    critical_batch_size: float | None
-    """None where no growth with the batch is seen."""
-    same_target: bool
-    """Whether those rounds had the same target."""
-    submissions: int
-
-    def samples(self, global_batch_size: float) -> float:
-        """Samples until the target is met."""
-        if self.critical_batch_size is None:
-            return self.smallest_samples
-        return float(epochs_to_target(self.smallest_samples, self.critical_batch_size, global_batch_size))
-
-
-def curve_without(round_: str, benchmark: str, submissions: Iterable[Submission]) -> Curve:
-    """Fit the other rounds of a benchmark, on any accelerator.
-
-    The rounds with the same target, where they hold enough batch sizes; else all.  As in the shipped curves,
-    the medians of each batch size are fitted, weighted by submissions.
+    The rounds with the same target, where they hold enough batch sizes; else all, and the target is blank.
+    As in the shipped curves, the medians of each batch size are fitted, weighted by submissions.
 
     Raises
     ------
@@ -66,23 +48,14 @@ def curve_without(round_: str, benchmark: str, submissions: Iterable[Submission]
     every = [each for each in submissions if each.benchmark == benchmark]
     others = [each for each in every if each.round != round_ and each.samples_to_target]
     target = next(each.rules.target for each in every if each.round == round_)
-    similar = _by_batch(each for each in others if each.rules.target == target)
-    same_target = len(similar) >= FEWEST_BATCH_SIZES
-    groups = similar if same_target else _by_batch(others)
-    if len(groups) < FEWEST_BATCH_SIZES:
-        raise Refused("no other round tells the epochs", benchmark)
-    smallest, critical, _ = fit_epochs(
-        list(groups), [median(seen) for seen in groups.values()], [len(seen) for seen in groups.values()]
-    )
-    return Curve(smallest, critical, same_target, sum(map(len, groups.values())))
-
-
-def _by_batch(submissions: Iterable[Submission]) -> dict[float, list[float]]:
-    groups: defaultdict[float, list[float]] = defaultdict(list)
-    for each in submissions:
-        if each.samples_to_target:
-            groups[float(each.batch)].append(each.samples_to_target)
-    return dict(groups)
+    for rows, common in ([each for each in others if each.rules.target == target], target), (others, ""):
+        groups = by_source((float(each.batch), each.samples_to_target or 0.0) for each in rows)
+        if len(groups) >= FEWEST_BATCH_SIZES:
+            counts = [len(seen) for seen in groups.values()]
+            curve = fit_epochs(list(groups), [*map(median, groups.values())], [*map(float, counts)])
+            ends = min(groups), max(groups)
+            return EpochsFit(benchmark, common, "samples", "samples", *curve, *ends, len(groups), sum(counts))
+    raise Refused("no other round tells the epochs", benchmark)
 
 
 class Made(NamedTuple):
@@ -98,7 +71,7 @@ class Made(NamedTuple):
     """Of all evaluations until the target is met [s]."""
     anchor: str | None = None
     """Accelerator that was anchored on."""
-    curve: Curve | None = None
+    curve: EpochsFit | None = None
 
 
 class Row(Outcome):
@@ -189,7 +162,7 @@ class _Rounds:
         try:
             if not self.is_nvidia(asked.job.accelerator):
                 return row._replace(reason=OTHERS)
-            curve: Curve = self.curve(asked.round, asked.benchmark)
+            curve: EpochsFit = self.curve(asked.round, asked.benchmark)
             scenario, anchor = scenario_of_submission(asked, self.catalogue), None
             if mode == "anchored":
                 anchor, factor = self._anchor(asked)
@@ -197,7 +170,7 @@ class _Rounds:
             result = predict(scenario, self.catalogue)
         except (Refused, InputError) as error:
             return row._replace(reason=str(error))
-        samples, rate = curve.samples(asked.batch), asked.batch / result.iteration_time
+        samples, rate = float(curve.epochs(asked.batch)), asked.batch / result.iteration_time
         evaluating = asked.rules.evaluation_time(samples, asked.batch, result.terms["forward_time"])
         ends = {name: getattr(result.interval, name) for name in ENDS if result.interval}
         iteration = iteration._replace(predicted=asked.batch / rate, **ends)

@@ -29,8 +29,8 @@ def _details(line: Line, of: Submission, outcome: Row, catalogue: Catalogue) -> 
     )
     batch = f"{of.batch} over {of.job.world_size} accelerators"
     split = f"{scenario.local_batch_size} x {scenario.accumulation_steps}"
-    target = "" if made.curve.same_target else ", some of another target"
-    why = f"a curve through {made.curve.submissions} submissions of the other rounds{target}"
+    target = "" if made.curve.target else ", some of another target"
+    why = f"a curve through {made.curve.runs} submissions of the other rounds{target}"
     iteration = made.iteration
     span = (
         f", 80 %: {show_range(iteration.low_80, iteration.high_80, 's')}"

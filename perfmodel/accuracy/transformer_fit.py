@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perfmodel.accuracy.by_source import covering
+from perfmodel.accuracy.by_source import covering, rows_of_source
 from perfmodel.accuracy.held_out import learned_bytes, require_entries
 from perfmodel.accuracy.runs import TRUSTED
 from perfmodel.accuracy.transformer_rows import TransformerRun
@@ -88,8 +88,7 @@ def tangent(scores: Array, jobs: Job) -> Tangent:
 
 def weights(data: Data) -> Array:
     """Return the weight of each run: no source counts for more than ``SOURCE_ROWS``."""
-    _, source, count = np.unique(data.sources, return_inverse=True, return_counts=True)
-    each = np.minimum(1.0, SOURCE_ROWS / count[source])
+    each = np.minimum(1.0, SOURCE_ROWS / rows_of_source(data.sources))
     return np.asarray(each * np.where(data.kinds == "experts", EXPERTS_WEIGHT, 1.0))
 
 

@@ -30,7 +30,7 @@ class EfficiencyFit:
         self._design = Design([row.setting for row in rows])
         self.parameters = self._design.parameters
         self._times = np.log([row.time for row in rows])
-        self._weights = row_weights(self._sources.tolist(), [row.run.trust for row in rows])
+        self._weights = row_weights(self._sources, [row.run.trust for row in rows])
         self._all = self._fit(self._weights)
 
     def _fit(self, weights: np.ndarray, **options: Any) -> np.ndarray:

@@ -55,7 +55,7 @@ class ScalingFit:
         self._sources = np.array([row.source for row in rows])
         self._places = np.array([row.place for row in rows], dtype=np.intp)
         self._measured = np.log([row.time for row in rows])
-        self._weights = row_weights(self._sources.tolist(), [row.trust for row in rows])
+        self._weights = row_weights(self._sources, [row.trust for row in rows])
         self._mean = np.log([_before(name) for name in DEVIATIONS])
         self._deviation = np.array(list(DEVIATIONS.values()))
         self._constants = constants
