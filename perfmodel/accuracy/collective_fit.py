@@ -130,16 +130,22 @@ class Judged(NamedTuple):
     """The same by a fit to the other transports."""
 
 
-def judged(data: Data) -> Judged:
-    """Predict each source by a fit to the others, and each transport by a fit to the others."""
-    return Judged(*(_left_out(data, groups) for groups in (data.sources, data.transports)))
+def judged(data: Data, learned: Flags | None = None) -> Judged:
+    """Predict each source by a fit to the others, and each transport by a fit to the others.
+
+    Parameters
+    ----------
+    learned : which rows are learned from, shape (rows,); all by default
+    """
+    usable = np.ones(len(data.logs), dtype=bool) if learned is None else learned
+    return Judged(*(_left_out(data, groups, usable) for groups in (data.sources, data.transports)))
 
 
-def _left_out(data: Data, groups: Names) -> Array:
+def _left_out(data: Data, groups: Names, usable: Flags) -> Array:
     result = np.empty_like(data.logs)
     for group in np.unique(groups):
         out = groups == group
-        result[out] = log_times(fit(data.rows(~out)), data.rows(out))
+        result[out] = log_times(fit(data.rows(~out & usable)), data.rows(out))
     return result
 
 
