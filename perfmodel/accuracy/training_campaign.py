@@ -23,11 +23,6 @@ from perfmodel.specs.store import Catalogue
 DEFAULT = "the default"
 
 
-def understood_as(of: Prediction | Scenario) -> Mapping[str, Any]:
-    """Return every option as it was understood; of what was refused those that it states."""
-    return of.scenario if isinstance(of, Prediction) else of.model_dump(exclude_unset=True)
-
-
 def scenario_readings(
     line: Line, scenario: Scenario, of: Prediction | Scenario, rule: str = "assumed"
 ) -> list[Reading]:
@@ -40,7 +35,9 @@ def scenario_readings(
     of : its prediction, or itself where that was refused
     rule : why an option is set of which the row is silent
     """
-    known = understood_as(of)
+    known: Mapping[str, Any] = (
+        of.scenario if isinstance(of, Prediction) else of.model_dump(exclude_unset=True)
+    )
     result = []
     for fact in facts("training"):
         option, most = fact.value, fact.only_above_one
