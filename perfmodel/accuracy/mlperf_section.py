@@ -7,8 +7,8 @@ from functools import cache
 from typing import Any
 
 from perfmodel.accuracy.campaign import Mode
-from perfmodel.accuracy.mlperf import KEYS, OTHERS, Row, compare_mlperf
-from perfmodel.accuracy.summary import by_group, statistics
+from perfmodel.accuracy.mlperf import KEYS, OTHERS, Row, compare_mlperf, summarise_mlperf
+from perfmodel.accuracy.summary import statistics
 from perfmodel.templating import render
 
 GOAL = 0.15
@@ -39,17 +39,18 @@ def section() -> str:
         "The same with the rounds before alone": compare_mlperf("anchored", earlier=True),
     }
     specs, anchored, _ = modes.values()
-    groups = [
-        {"all": statistics(of)} | {k: v for each in by_group(of, KEYS).values() for k, v in each.items()}
-        for of in (specs, anchored)
-    ]
+    by_specs, by_anchor = summarise_mlperf(specs), summarise_mlperf(anchored)
     return render(
         "mlperf.md.j2",
         submissions=sum(row.reason != OTHERS for row in specs),
         without_rate=sum(row.error is not None and not row.run.job.samples_per_second for row in specs),
         goal=GOAL,
         headline={name: statistics(rows) for name, rows in modes.items()},
-        rounds=[(name, of, groups[1].get(name)) for name, of in groups[0].items()],
+        rounds=[
+            (name, group, by_anchor[by].get(name))
+            for by in ("all", *KEYS)
+            for name, group in by_specs[by].items()
+        ],
         seen=SEEN,
         large=LARGE,
         covered=covered(),
@@ -74,9 +75,7 @@ def _naive(rows: list[tuple[Row, ...]]) -> list[tuple[str, list[dict[str, Any]],
     shown = [each for each in rows if each[0].naive and all(row.error is not None for row in each)]
     result = []
     for name, holds in NAIVE_SIZES.items():
-        ways = [
-            statistics(of)
-            for of in zip(*(each for each in shown if holds(each[0].run.job.world_size)), strict=True)
-        ]
+        alike = [each for each in shown if holds(each[0].run.job.world_size)]
+        ways = [statistics(of) for of in zip(*alike, strict=True)]
         result.append((name, ways, ways[0]["baseline"]))
     return result
