@@ -78,8 +78,9 @@ class Row(Outcome):
     """A submission and what the model says of its time to train; times in seconds."""
 
     run: Submission
+    """What was measured."""
     made: Made
-    """Of the prediction."""
+    """What the prediction is made of."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as people script against it."""
