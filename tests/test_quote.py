@@ -110,7 +110,7 @@ def test_no_measured_collective_beats_its_limit():
         except InputError:
             continue
         limit = bus_bandwidth_limit(at.collective, setting).value
-        assert rate <= limit, (measured.measurement_id, rate / limit)
+        assert rate <= limit, (measured.run_id, rate / limit)
         seen, nearest = seen + 1, max(nearest, rate / limit)
     assert seen > 1000
     assert nearest > 0.8  # a limit far from every measurement would prove nothing
