@@ -52,7 +52,7 @@ def weighted_quantile(values: Array, weights: Array, share: float) -> float:
     """Return the least of some values up to which a share of the weight lies."""
     order = np.argsort(values)
     below = np.cumsum(weights[order]) / weights.sum()
-    return float(values[order][min(int(np.searchsorted(below, share - 1e-9)), len(values) - 1)])
+    return float(values[order][min(int(np.searchsorted(below, share)), len(values) - 1)])
 
 
 def quantile(values: Mapping[Any, Sequence[float]], share: float) -> float:
@@ -63,12 +63,12 @@ def quantile(values: Mapping[Any, Sequence[float]], share: float) -> float:
     """
     counts = [len(of) for of in values.values()]
     weights = np.repeat(1 / np.array(counts), counts)
-    return weighted_quantile(np.concatenate([*values.values()]), weights, share)
+    return weighted_quantile(np.concatenate([*values.values()]), weights, share - 1e-9)
 
 
 def covering(misses: Array, sources: Names, share: float = COVERED) -> float:
     """Return the standard deviation of a normal law that covers 80 % of some misses, every source alike."""
-    return quantile(by_source(zip(sources.tolist(), misses.tolist(), strict=True)), share) / NORMAL_80
+    return weighted_quantile(misses, 1 / rows_of_source(sources), share) / NORMAL_80
 
 
 class JudgedRow(NamedTuple):
