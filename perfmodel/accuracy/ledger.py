@@ -223,9 +223,14 @@ class Line(NamedTuple):
         return f"- {self.job}" if self.job else self.kind
 
     @property
+    def half_width(self) -> float:
+        """Median, of today's intervals."""
+        return self.today.half_width or 0.0
+
+    @property
     def factor(self) -> float:
-        """Either way, that today's half-width is."""
-        return math.exp(self.today.half_width)
+        """Either way, that the half-width is."""
+        return math.exp(self.half_width)
 
 
 def lines() -> list[Line]:
@@ -277,7 +282,7 @@ def _widest(rows: Sequence[Line]) -> list[Line]:
     """Return the classes of each kind, or the kind where it has one alone, the widest first."""
     of_classes = {row.kind for row in rows if row.job}
     every = (row for row in rows if row.job or row.kind not in of_classes)
-    return sorted(every, key=lambda row: -row.today.half_width)
+    return sorted(every, key=lambda row: -row.half_width)
 
 
 def _facts(rows: Sequence[Line]) -> list[tuple[str, Open, float, float]]:
@@ -286,7 +291,7 @@ def _facts(rows: Sequence[Line]) -> list[tuple[str, Open, float, float]]:
     for kind in (TRANSFORMERS, DATA_PARALLEL):
         known = next(row for row in rows if row.kind.startswith(kind) and row.job == KNOWN)
         for option in worth_stating(kind):
-            half = known.today.half_width
+            half = known.half_width
             (one,) = left_open(kind, {option: True}, half / NORMAL_80)
             result.append((known.kind, one, half * one.factor, half))
     return sorted(result, key=lambda each: each[2] / each[3], reverse=True)

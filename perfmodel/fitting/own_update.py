@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from statistics import fmean
+from typing import Any
 
 from perfmodel.calibration import Calibration
 from perfmodel.evidence import repeat_noise
@@ -72,8 +73,8 @@ def learned_of(runs: Sequence[OwnRun], constants: Calibration) -> tuple[list[Run
 def _half_width(setting: Setting, constants: Calibration) -> float:
     """Return half the 80 % interval of a job of copies from specs, in log time, its options known."""
     step = evaluate(setting, constants)
-    strengths = widening_strengths(setting, step.work, step.terms, constants) | {OPEN: {}}
-    near, _ = factors(strengths, "specs", constants)
+    strengths: dict[str, Any] = widening_strengths(setting, step.work, step.terms, constants)
+    near, _ = factors(strengths | {OPEN: {}}, "specs", constants)
     return math.log(near)
 
 

@@ -318,7 +318,7 @@ def _factors(result: dict[str, Any], spread: Spread, own: OwnEffects | None, wid
 
 
 def interval(
-    iteration_time: float, mode: str, setting: Setting, result: dict[str, float], constants: Calibration
+    iteration_time: float, mode: str, setting: Setting, result: dict[str, Any], constants: Calibration
 ) -> Interval | None:
     """Return where the iteration time lies; None before a spread was learned."""
     spread = constants.spread.get(mode)
