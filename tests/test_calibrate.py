@@ -446,6 +446,15 @@ def test_a_fit_to_own_runs_never_replaces_the_shipped_one(tmp_path):
     )
 
 
+def test_runs_that_are_all_missed_alike_are_fitted(tmp_path):
+    rates = {16: 305, 32: 425, 64: 517, 96: 552}
+    lines = [f"resnet50,v100-sxm2-16gb,{batch},{rate}" for batch, rate in rates.items()]
+    data = tmp_path / "mine.csv"
+    data.write_text("\n".join(["workload,accelerator,local_batch_size,samples_per_second", *lines]))
+    done = _cli("calibrate", "--data", data, "--refit", "--output", tmp_path / "mine.json")
+    assert done.exit_code == 0, done.output
+
+
 @pytest.mark.parametrize(
     "options",
     [
