@@ -182,6 +182,7 @@ def test_bad_cell_is_named(tmp_path: Path, column: str, cell: str, wanted: str) 
     assert wanted in str(error.value)
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize("column", ONE)
 @pytest.mark.parametrize("row", [ONE, EIGHT], ids=["one", "eight"])
 def test_a_blank_cell_is_not_stated(tmp_path: Path, row: dict[str, str], column: str) -> None:
@@ -221,6 +222,7 @@ def test_two_counts_tell_the_third(tmp_path: Path, counts: tuple[str, ...], told
     assert row.run.strategy == ("single" if told[2] == 1 else "all-reduce")
 
 
+@pytest.mark.any_version
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the published files are not beside the checkout")
 @pytest.mark.parametrize(
     ("kind", "file", "rows"),
@@ -747,6 +749,7 @@ def test_a_source_off_by_more_than_the_limit_is_found(tmp_path: Path) -> None:
     assert ("source", "us") not in explained()
 
 
+@pytest.mark.any_version
 def test_report_names_every_source_and_refusal(specs_rows: list[Row], anchored_rows: list[Row]) -> None:
     text = report(specs_rows, anchored_rows)
     for run in shipped_runs():
@@ -793,6 +796,7 @@ def test_rows_are_written_to_six_figures_for_every_run_and_mode(
         write_rows(tmp_path / "nowhere" / "rows.csv", specs_rows)
 
 
+@pytest.mark.any_version
 def test_report_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "report.md"
     both = [compare(runs(tmp_path, ONE, EIGHT), mode) for mode in ("specs", "anchored")]
@@ -824,6 +828,7 @@ def test_json_rows_have_exactly_these_keys(tmp_path: Path) -> None:
     assert set(answer["summary"]["by"]) == set(GROUPS)
 
 
+@pytest.mark.any_version
 def test_tables_fit_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     answer_once(monkeypatch)
     for by, group in GROUPS.items():
@@ -858,6 +863,7 @@ def test_bad_options_end_in_one_line(arguments: list[str], wanted: str) -> None:
     assert len(result.stderr.strip().splitlines()) <= 2
 
 
+@pytest.mark.any_version
 def test_own_runs_are_judged_beside_the_shipped_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
@@ -879,6 +885,7 @@ c,them,vgg16,v100-sxm2-16gb,16,64,,0.4,B
 """
 
 
+@pytest.mark.any_version
 def test_the_file_that_calibrate_learns_from_is_judged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
