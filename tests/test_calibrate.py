@@ -123,6 +123,7 @@ def test_a_source_left_out_cannot_move_its_own_fold(alone):
     assert max(abs(whole[0][name] - whole[1][name]) for name in whole[0]) > 0.01
 
 
+@pytest.mark.any_version
 def test_what_only_one_source_tells_is_unknown_without_it(alone):
     efficiency = EfficiencyFit(alone)
     assert efficiency.efficiency().knows("workload/swin-tiny")

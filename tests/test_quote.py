@@ -58,6 +58,7 @@ def rate_claimed(run, time, scenario, rate):
     return checked(options, quantity="samples_per_second", value=rate)
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize("part", range(4))
 def test_no_measured_run_is_called_impossible(part):
     for run, time, scenario in SAMPLED[part::4]:
@@ -66,6 +67,7 @@ def test_no_measured_run_is_called_impossible(part):
         assert found.verdict != "impossible", (run.run_id, found.arithmetic)
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize("part", range(4))
 def test_a_run_three_times_faster_than_its_bound_is_impossible(part):
     for run, _, scenario in SAMPLED[part::4]:
