@@ -157,7 +157,7 @@ def _command_of(
     return answered(command, lambda: answer(predict(asked, catalogue)))
 
 
-def scenario_of(line: Line, run: TransformerRun, catalogue: Catalogue) -> Scenario | None:
+def nearest_scenario(line: Line, run: TransformerRun, catalogue: Catalogue) -> Scenario | None:
     """Return the scenario nearest to a run; None where no network of that shape comes along by its name."""
     return None if run.case is None else _scenario(line, run.case, catalogue)
 

@@ -21,7 +21,7 @@ MOST_ROWS = 160
 FARTHEST = 3.0
 """Error, in standard deviations of all, beyond which it is taken for that (as Huber's loss would)."""
 LEAST_SHARE = 1e-9
-"""Of its part of the mean square, that a variance keeps: runs that are all missed alike leave none to others."""
+"""Of its part of the mean square that a variance keeps: runs that are all missed alike leave it none."""
 ITERATIONS = 100
 LEAST_ROWS = 3
 """Of a group whose variance is taken."""
