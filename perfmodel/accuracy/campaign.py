@@ -51,7 +51,7 @@ class Outcome(NamedTuple):
     """Factor of the ledger in the interval."""
     run: Any = None
     """What was measured, as the row was read."""
-    made: Any = None
+    made: object = None
     """Of a time to train, what it is made of."""
 
     @property

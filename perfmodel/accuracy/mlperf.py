@@ -58,10 +58,17 @@ def curve_without(round_: str, benchmark: str, submissions: Iterable[Submission]
     raise Refused("no other round tells the epochs", benchmark)
 
 
+class Iteration(Outcome):
+    """The iteration of a submission; times in seconds."""
+
+    run: Submission
+    """What was measured."""
+
+
 class Made(NamedTuple):
     """What a predicted time to train is made of; None where it is refused."""
 
-    iteration: Outcome
+    iteration: Iteration
     """Measured [s], where the row states a rate, and predicted."""
     samples_to_target: float | None = None
     """By the curve of the other rounds."""
@@ -158,7 +165,7 @@ class _Rounds:
         return [each for each in self.submissions if each.round in held]
 
     def row(self, asked: Submission, mode: Mode) -> Row:
-        iteration = Outcome(asked.iteration_time, mode=mode, run=asked)
+        iteration = Iteration(asked.iteration_time, mode=mode, run=asked)
         row = Row(asked.time_to_train, mode=mode, run=asked, made=Made(iteration))
         try:
             if not self.is_nvidia(asked.job.accelerator):
