@@ -20,6 +20,7 @@ from perfmodel.prediction.bound import end_at, least_layout_time
 from perfmodel.prediction.layout_order import Timed, slower_than_first
 from perfmodel.prediction.memory_odds import memory_figures
 from perfmodel.prediction.open_options import left_open_by
+from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.layout import caveats, check_adapters
 from perfmodel.specs.stack import DEFAULT_STACK, stack
@@ -270,13 +271,16 @@ def layouts(
     least = least_layout_time(network, fabric.accelerator, precision, samples, adapts)
     opened = left_open_by(framework, {})
 
-    def new_at(mfu: float) -> Novelty:
+    def new_at(mfu: Any) -> Novelty:
         others = widenings(model, length, precision, mfu)
         return with_open(novelty(model, fabric.accelerator.id, name, others=others), opened)
 
+    peak = peak_of(fabric.accelerator, precision)
+    times: Any = sum(np.asarray(getattr(result.steps, part)) for part in PART_OF_STEP.values())
+    spreads = new_at(mfu_of(model, result.layouts, length, adapts, times, peak)).spread
     rows = tuple(
-        _row(result, row, model, fabric, name, length, precision, adapts, float(again[row]), least, new_at)
-        for row in shown
+        _row(result, row, model, fabric, name, length, precision, adapts, float(again[row]), least, spread)
+        for row, spread in zip(shown, np.broadcast_to(spreads, (fitting,)).tolist(), strict=False)
     )
     machine = f"{gpus} x {fabric.accelerator.id}"
     if fabric.link.kind == "torus" and fabric.per_node == gpus:
@@ -349,6 +353,11 @@ def _on_more(on: Callable[[int], SearchResult], world: int) -> SearchResult | No
         return None
 
 
+def peak_of(accelerator: Accelerator, precision: str) -> float:
+    """Return the peak of products in a precision of training [FLOP/s]."""
+    return accelerator.training_peak("amp" if precision == "fp16" else precision)[0]
+
+
 def _row(
     result: SearchResult,
     row: int,
@@ -360,18 +369,18 @@ def _row(
     adapts: bool,
     again: float,
     least: float,
-    new_at: Callable[[float], Novelty],
+    spread: float,
 ) -> LayoutRow:
     layout = result.layout(row)
     terms = {name: float(getattr(result.steps, part)[row]) for name, part in PART_OF_STEP.items()}
     memory = {name: float(column[row]) for name, column in result.memory._asdict().items()}
     time = sum(terms.values())
     rate = float(layout.global_batch_size) * length / time
-    peak = fabric.accelerator.training_peak("amp" if precision == "fp16" else precision)[0]
+    peak = peak_of(fabric.accelerator, precision)
     mfu, nominal = (
         float(mfu_of(model, layout, length, adapts, time, peak, count)) for count in (COMPUTED, NOMINAL)
     )
-    factor = math.exp(NORMAL_80 * new_at(mfu).spread)
+    factor = math.exp(NORMAL_80 * spread)
     return LayoutRow(
         layout.words(),
         time,
