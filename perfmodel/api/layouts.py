@@ -20,7 +20,6 @@ from perfmodel.prediction.bound import end_at, least_layout_time
 from perfmodel.prediction.layout_order import Timed, slower_than_first
 from perfmodel.prediction.memory_odds import memory_figures
 from perfmodel.prediction.open_options import left_open_by
-from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.layout import caveats, check_adapters
 from perfmodel.specs.stack import DEFAULT_STACK, stack
@@ -28,7 +27,7 @@ from perfmodel.specs.store import Catalogue
 from perfmodel.step.profiled import NORMAL_80
 from perfmodel.step.terms import PART_OF_STEP
 from perfmodel.tables import Record, Table, aligned, flat
-from perfmodel.transformers.figures import again_over_model, mfu_of
+from perfmodel.transformers.figures import again_over_model, mfu_of, peak_of
 from perfmodel.transformers.flags import flags
 from perfmodel.transformers.flops import COMPUTED, NOMINAL
 from perfmodel.transformers.machine import fabric_on
@@ -351,11 +350,6 @@ def _on_more(on: Callable[[int], SearchResult], world: int) -> SearchResult | No
         return on(world)
     except (InputError, TooManyCandidates):
         return None
-
-
-def peak_of(accelerator: Accelerator, precision: str) -> float:
-    """Return the peak of products in a precision of training [FLOP/s]."""
-    return accelerator.training_peak("amp" if precision == "fp16" else precision)[0]
 
 
 def _row(
