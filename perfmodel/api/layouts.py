@@ -268,11 +268,10 @@ def layouts(
     again = _again(result, model, length)
     adapts, samples = lora is not None, global_batch_size / gpus
     least = least_layout_time(network, fabric.accelerator, precision, samples, adapts)
-    opened = left_open_by(framework, {})
 
     def new_at(mfu: Any) -> Novelty:
-        others = widenings(model, length, precision, mfu)
-        return with_open(novelty(model, fabric.accelerator.id, name, others=others), opened)
+        new = novelty(model, fabric.accelerator.id, name, others=widenings(model, length, precision, mfu))
+        return with_open(new, left_open_by(framework, {}))
 
     peak = peak_of(fabric.accelerator, precision)
     times: Any = sum(np.asarray(getattr(result.steps, part)) for part in PART_OF_STEP.values())
