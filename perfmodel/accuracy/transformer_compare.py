@@ -24,6 +24,7 @@ from perfmodel.accuracy.transformer_rows import (
 from perfmodel.accuracy.transformer_software import software_of_row
 from perfmodel.arrays import Array
 from perfmodel.step.profiled import NORMAL_80
+from perfmodel.transformers.figures import peak_of
 from perfmodel.transformers.job import Job, job_of
 from perfmodel.transformers.levels import learned as learned_levels
 from perfmodel.transformers.parameters import Fitted, fitted
@@ -114,7 +115,7 @@ def _utilisation(run: TransformerRun) -> float:
     """Return the utilisation that the shipped fit predicts of a run that has a case."""
     assert run.case is not None
     job, precision = job_of(run.case), PRECISIONS[run.precision]
-    peak, _ = run.case.fabric.accelerator.training_peak("amp" if precision == "fp16" else precision)
+    peak = peak_of(run.case.fabric.accelerator, precision)
     time = step_of(job, fitted().parameters).iteration_time
     return float(job.flops(3.0) / (job.layout.world_size * peak * time))
 
