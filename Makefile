@@ -7,6 +7,7 @@
 # make readme  run the commands of the README, of the tutorials and of docs/systems.toml, and write what they print; the
 #              answers of the service too
 # make keywords  write the options of a scenario into the keywords of Python's functions
+# make frozen  write the fingerprints of the suite's sample of frozen answers anew
 # make man     write the manual page again, and that of the format of quotes
 # make app     start the pages in a browser
 # make docs    build the documentation into build/docs; a warning, or a link to nothing, is an error
@@ -18,7 +19,7 @@ FLOORS := .venv-floors
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo install test test-floors bench report leave-out readme keywords man app screenshots docs lint clean
+.PHONY: demo install test test-floors bench report leave-out readme keywords frozen man app screenshots docs lint clean
 
 $(BIN)/python:
 	@echo "first run: creating $(VENV) with $$($(PYTHON) --version)"
@@ -75,6 +76,9 @@ readme: $(VENV)/.dev
 
 keywords: $(VENV)/.dev
 	$(BIN)/python -m tests.keywords
+
+frozen: $(VENV)/.dev
+	$(BIN)/python -m tests.frozen sample
 
 man: $(VENV)/.dev
 	$(BIN)/python -m docs.site.man_page

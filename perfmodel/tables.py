@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pandas
     import pyarrow
 
-Cell: TypeAlias = str | int | float | bool | None
+Cell: TypeAlias = bool | str | int | float | None
 Record: TypeAlias = dict[str, Cell]
 
 MOST_SHOWN = 12

@@ -51,6 +51,7 @@ def times(tmp_path):
     return str(path)
 
 
+@pytest.mark.any_version
 def test_no_module_takes_the_name_of_a_function(times):
     """Importing every module first leaves each name the function it is."""
     code = f"""

@@ -65,6 +65,7 @@ def test_a_plan_takes_a_calibration_of_ones_own(mine, invoke, monkeypatch):
     assert any("--calibration mine.json" in text for text in started if text.startswith("perfmodel predict"))
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize("few", [20, 0], ids=["here", "by a process"])
 def test_a_quote_is_checked_with_a_calibration_of_ones_own(mine, invoke, tmp_path, monkeypatch, few):
     monkeypatch.chdir(tmp_path)

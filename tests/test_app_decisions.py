@@ -254,6 +254,7 @@ def test_where_nothing_meets_both_limits_no_plan_is_said_to(budget, said):
     assert not any("Next best" in line or "No other machine" in line for line in lines)
 
 
+@pytest.mark.any_version
 def test_a_plan_over_the_budget_is_not_called_chosen():
     test = opened("plan", deadline="1h", budget="1", **{"max-gpus": "16"})
     figure = json.loads(test.get("plotly_chart")[0].proto.spec)

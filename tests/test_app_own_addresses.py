@@ -92,6 +92,7 @@ def is_blocked(test: AppTest, *names: str) -> None:
     assert not test.get("code")
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize("kind", FIELDS)
 def test_an_address_names_a_file_and_answers_where_that_is(kind, contents):
     page, key, fold = FIELDS[kind]

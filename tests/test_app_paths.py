@@ -59,6 +59,7 @@ def with_own(page: str, own: dict[str, tuple[str, bytes]], **query: str) -> Any:
     return sound(test.run())
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize("page", [name for name, _ in PAGES if name in file_marks.USED])
 def test_no_page_shows_or_saves_where_a_file_is_kept(page, own, offered):
     test = with_own(page, own, **ASKED[page][1], **(TRAINED if "profile" in file_marks.USED[page] else {}))

@@ -33,6 +33,7 @@ def named(own: dict[str, tuple[str, bytes]]) -> dict[str, tuple[str, bytes]]:
     }
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize("page", [name for name, _ in PAGES if name in file_marks.USED])
 def test_names_of_ones_own_are_shown_letter_by_letter(page, own):
     files = named(own)

@@ -60,6 +60,7 @@ def is_quick(quote: Quote) -> bool:
     return quote_work.work(quote, CATALOGUE, None).is_quick
 
 
+@pytest.mark.any_version
 def test_a_process_checks_many_claims_once_and_the_worst_are_drawn(started, monkeypatch):
     quote = a_quote(MANY)
     test = handed_over(quote)

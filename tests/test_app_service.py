@@ -94,6 +94,7 @@ def test_a_page_says_of_a_service_what_it_says_alone(page, client, asked, monkey
     assert words(test) == here
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize("page", PAGES)
 @pytest.mark.parametrize(
     ("status", "body"),
@@ -107,6 +108,7 @@ def test_what_a_service_refuses_is_a_message(page, status, body, asked, monkeypa
     assert body["detail"] in errors(test)
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize("page", PAGES)
 def test_a_service_that_is_down_is_a_message(page, monkeypatch):
     with answering(200, {}) as url:

@@ -21,6 +21,7 @@ def test_above(within):
 """
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize(("switch", "failed"), [("--benchmark-enable", 1), ("--benchmark-disable", 0)])
 def test_what_takes_four_times_its_budget_fails_where_benchmarks_are_enabled(switch, failed, tmp_path):
     (tmp_path / "test_budgets.py").write_text(TESTS)

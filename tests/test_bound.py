@@ -236,7 +236,7 @@ def test_intervals_of_collectives_keep_to_the_narrowest_link():
         least = max(
             float(least_time(at.collective, at.group_size, at.message_bytes, one)) for one in cuts_of(at)
         )
-        assert row.low_80 >= min(least, row.predicted) * (1 - 1e-12), row.run.measurement_id
+        assert row.low_80 >= min(least, row.predicted) * (1 - 1e-12), row.run.run_id
         cut += row.low_80 == least
     assert cut > 40
 

@@ -53,12 +53,12 @@ def alone(rows):
 
 
 def test_a_large_source_does_not_own_the_fit():
-    weights = row_weights(["a"] * 400 + ["b"] * 40, ["A"] * 440)
+    weights = row_weights(np.array(["a"] * 400 + ["b"] * 40), ["A"] * 440)
     assert weights[:400].sum() == pytest.approx(weights[400:].sum())
 
 
 def test_a_row_of_less_trust_pulls_less():
-    one, other = row_weights(["a", "b"], ["A", "B"])
+    one, other = row_weights(np.array(["a", "b"]), ["A", "B"])
     assert one == 2 * other
 
 
@@ -68,12 +68,12 @@ def test_a_row_of_less_trust_pulls_less():
 def test_the_fit_and_predict_compute_the_same_time(alone):
     few = alone[::25]
     design = Design([row.setting for row in few])
-    parameters = design.parameters()
+    parameters = design.parameters
     numbers = parameters.mean + 0.3 * np.sin(np.arange(len(parameters.mean)))
     learned = calibration()._replace(
         efficiency=Efficiency(dict(zip(parameters.names, numbers.tolist(), strict=True)))
     )
-    fitted = design.bind(parameters).evaluate(numbers)[0]
+    fitted = design.evaluate(numbers)[0]
     for row, log in zip(few, fitted, strict=True):
         synthetic = resolve(row.setting.scenario.model_copy(update={"input": "synthetic"}), CATALOGUE)
         assert math.log(time_of(synthetic, learned)) == pytest.approx(log, abs=1e-9)
@@ -82,10 +82,9 @@ def test_the_fit_and_predict_compute_the_same_time(alone):
 def test_the_fit_calls_the_formulas_that_predict_calls(alone):
     row = alone[0]
     design = Design([row.setting])
-    parameters = design.parameters()
-    rows = design.bind(parameters)
+    parameters = design.parameters
     with recorded() as fitted:
-        rows.evaluate(parameters.mean)
+        design.evaluate(parameters.mean)
     with recorded() as predicted:
         computation(row.setting, row.setting.local_batch_size, calibration()).alone(1)
     by_the_fit, by_predict = ({call.name for call in calls} for calls in (fitted, predicted))
@@ -100,9 +99,8 @@ def test_the_fit_calls_the_formulas_that_predict_calls(alone):
 
 
 def test_derivatives_are_those_of_the_time(alone):
-    bound = Design([row.setting for row in alone[::40]])
-    parameters = bound.parameters()
-    rows, at = bound.bind(parameters), parameters.mean
+    rows = Design([row.setting for row in alone[::40]])
+    parameters, at = rows.parameters, rows.parameters.mean
     _, slopes = rows.evaluate(at)
     for number in range(len(at)):
         step = np.zeros(len(at))
@@ -125,6 +123,7 @@ def test_a_source_left_out_cannot_move_its_own_fold(alone):
     assert max(abs(whole[0][name] - whole[1][name]) for name in whole[0]) > 0.01
 
 
+@pytest.mark.any_version
 def test_what_only_one_source_tells_is_unknown_without_it(alone):
     efficiency = EfficiencyFit(alone)
     assert efficiency.efficiency().knows("workload/swin-tiny")
@@ -446,6 +445,15 @@ def test_a_fit_to_own_runs_never_replaces_the_shipped_one(tmp_path):
         "mine.json: 0"
         in _cli("calibrate", "--data", data, "--refit", "--output", tmp_path / "mine.json", "--check").stdout
     )
+
+
+def test_runs_that_are_all_missed_alike_are_fitted(tmp_path):
+    rates = {16: 305, 32: 425, 64: 517, 96: 552}
+    lines = [f"resnet50,v100-sxm2-16gb,{batch},{rate}" for batch, rate in rates.items()]
+    data = tmp_path / "mine.csv"
+    data.write_text("\n".join(["workload,accelerator,local_batch_size,samples_per_second", *lines]))
+    done = _cli("calibrate", "--data", data, "--refit", "--output", tmp_path / "mine.json")
+    assert done.exit_code == 0, done.output
 
 
 @pytest.mark.parametrize(

@@ -113,6 +113,7 @@ def test_classes_of_sizes_keep_their_width_from_their_first_size_to_two_octaves_
     assert between == pytest.approx(sum(known) / 2 * scale_at(True, 1).factor)
 
 
+@pytest.mark.any_version
 def test_what_is_said_of_an_unseen_source_does_not_depend_on_its_own_times(measured, unseen):
     other = "ml-engineering-a100"
     slower = [m._replace(time=3 * m.time) if m.source == other else m for m in measured]

@@ -218,6 +218,7 @@ def test_the_equations_are_those_that_ran(name):
             assert np.min(np.abs(results - value)) <= 1e-9 * abs(value) + 1e-15, formula
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize("name", EXACT)
 def test_elasticities_are_those_of_the_formulas_that_ran(name):
     """Each formula's derivative, chained through the record, against a difference of whole predictions."""
@@ -264,6 +265,7 @@ MONEY = {
 }
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize("name", MONEY)
 @pytest.mark.parametrize("which", ["a ring in the cloud", "parameter servers", "anchored"])
 def test_costs_are_worked_out_to_what_economics_says(name, which):
@@ -545,6 +547,7 @@ PROFILED = {
 }
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize("name", PROFILED)
 def test_a_profile_is_explained_whole(name, tmp_path):
     measures, options = PROFILED[name]

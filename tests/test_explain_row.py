@@ -78,6 +78,7 @@ def test_a_refused_row_gives_its_reason(kind: str) -> None:
     )
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize("kind", CAMPAIGNS)
 def test_what_is_predicted_is_what_validate_says(kind: str) -> None:
     """No second way of reading a row: the campaign's outcome is that of the comparison."""

@@ -296,6 +296,7 @@ SIGLIP = {"hidden_size": 1152, "num_hidden_layers": 27, "intermediate_size": 430
 LLAMA = usual(4096, 32, 32, 11008, 32064)
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize(
     ("kind", "values", "without"),
     [

@@ -12,21 +12,21 @@ import numpy as np
 import pytest
 
 from perfmodel.accuracy import leave_out_collectives, leave_out_file, leave_out_transformers
+from perfmodel.accuracy.by_source import JudgedRow, summarise
 from perfmodel.accuracy.collective_fit import learned_from as learned_collectives
 from perfmodel.accuracy.collective_rows import shipped_measurements
 from perfmodel.accuracy.leave_out import (
     BEFORE,
     CATEGORIES,
     Evidence,
+    Facts,
     Fold,
     Judged,
-    JudgedRow,
     _before,
     beside_before,
     folds,
     leave_out,
     publishers,
-    summarise,
 )
 from perfmodel.accuracy.measured_table import records
 from perfmodel.accuracy.runs import shipped_runs
@@ -75,14 +75,14 @@ def training() -> OutOfSample:
 def _of(evidence: Evidence, **where: str) -> dict[str, set[str]]:
     """The categories of the rows of a category."""
     ((name, value),) = where.items()
-    rows = evidence.groups[name] == value
+    rows = evidence.of(name) == value
     assert rows.any()
-    return {each: set(of[rows].tolist()) for each, of in evidence.groups.items()}
+    return {each: set(evidence.of(each)[rows].tolist()) for each in CATEGORIES}
 
 
 def test_transformers_are_left_out_with_their_like(transformers):
     evidence = leave_out_transformers.evidence_of(transformers)
-    assert set(evidence.groups) == set(CATEGORIES)
+    assert all(any(evidence.of(name)) for name in CATEGORIES)
     titan = _of(evidence, source="torchtitan")
     assert titan["publisher"] == {"Meta"}
     assert titan["software"] == {"pytorch fsdp"}
@@ -92,13 +92,13 @@ def test_transformers_are_left_out_with_their_like(transformers):
     assert _of(evidence, software="pytorch fsdp")["source"] == {"torchtitan", "kempnerforge"}
     assert _of(evidence, network="internlm")["source"] == {"internevo"}
     assert all(name.startswith("inside ") for name in _of(evidence, source="nanotron")["fabric"]) or (
-        evidence.sizes[evidence.groups["source"] == "nanotron"].max() > 8
+        evidence.of("size")[evidence.of("source") == "nanotron"].max() > 8
     )
 
 
 def test_collectives_are_left_out_with_their_like(collectives):
     evidence = leave_out_collectives.evidence_of(collectives)
-    assert "network" not in evidence.groups
+    assert not any(evidence.of("network"))
     assert not folds(evidence, "network")
     amazon = _of(evidence, publisher="Amazon")
     assert amazon["source"] == {"nccl-tests-aws-p4de", "nccl-tests-aws-p5"}
@@ -113,22 +113,21 @@ def test_data_parallel_training_is_left_out_with_its_like():
     assert _of(evidence, software="tensorflow")["source"] >= {"lambda-tf", "tf-benchmarks-2017"}
     assert _of(evidence, publisher="OneFlow")["source"] == {"dlperf"}
     assert "Ampere" in _of(evidence, source="timm")["accelerator"]
-    alone = evidence.sizes == 1
-    assert set(evidence.groups["fabric"][alone]) == {""}
-    assert "" not in evidence.groups["fabric"][~alone]
-    assert {"resnet", "bert", "vgg"} <= set(evidence.groups["network"])
+    alone = evidence.of("size") == 1
+    assert set(evidence.of("fabric")[alone]) == {""}
+    assert "" not in evidence.of("fabric")[~alone]
+    assert {"resnet", "bert", "vgg"} <= set(evidence.of("network"))
 
 
 def _made(judge: Any = None, **groups: list[str]) -> Evidence:
-    sources = groups["source"]
-    return Evidence(
-        "made",
-        [f"r{place}" for place in range(len(sources))],
-        {name: np.array(of) for name, of in groups.items()},
-        np.array([2019 + place // 2 for place in range(len(sources))]),
-        np.array([2.0**place for place in range(len(sources))]),
-        judge or (lambda fold: Judged(*np.ones((3, int(fold.judged.sum()))))),
-    )
+    blank = Facts("", "", "", "", "", "", 0, 0.0)
+    rows = [
+        blank._replace(
+            id=f"r{place}", year=2019 + place // 2, size=2.0**place, **dict(zip(groups, of, strict=True))
+        )
+        for place, of in enumerate(zip(*groups.values(), strict=True))
+    ]
+    return Evidence("made", rows, judge or (lambda fold: Judged(*np.ones((3, int(fold.judged.sum()))))))
 
 
 def test_a_fold_has_no_row_that_its_fit_has_seen():
@@ -139,9 +138,9 @@ def test_a_fold_has_no_row_that_its_fit_has_seen():
         assert (fold.judged ^ fold.seen).all()
         assert fold.seen[6:].all()
     (year,) = folds(evidence, "year:2021").values()
-    assert evidence.years[year.seen].max() < 2021 <= evidence.years[year.judged].min()
+    assert evidence.of("year")[year.seen].max() < 2021 <= evidence.of("year")[year.judged].min()
     (size,) = folds(evidence, "size").values()
-    assert evidence.sizes[size.judged].min() > 2 * evidence.sizes[size.seen].max()
+    assert evidence.of("size")[size.judged].min() > 2 * evidence.of("size")[size.seen].max()
     assert not (size.judged & size.seen).any()
     assert not folds(evidence, "fabric")
 

@@ -10,7 +10,7 @@ from hashlib import sha256
 import pytest
 from click.testing import CliRunner
 
-from perfmodel.accuracy.by_source import quantile
+from perfmodel.accuracy.by_source import JudgedRow, quantile
 from perfmodel.accuracy.held_out import require_entries
 from perfmodel.accuracy.ledger import (
     APART,
@@ -21,7 +21,6 @@ from perfmodel.accuracy.ledger import (
     lines,
     read_ledger,
     scales,
-    winkler,
 )
 from perfmodel.cli import main
 from perfmodel.errors import InputError
@@ -58,11 +57,11 @@ def test_intervals_hold_on_rows_that_nobody_had_seen_each_source_left_out() -> N
     found = {line.name: line for line in lines() if line.name in TARGETS}
     assert found.keys() == TARGETS.keys()
     for name, line in found.items():
-        assert 0.72 <= line.covered <= 0.88
-        assert line.covered_rows >= 0.68
-        assert line.half_width <= TARGETS[name]
-        stated, today, constant = line.scores
-        assert today < min(stated, constant)
+        today = line.today
+        assert 0.72 <= today.coverage_80_over_categories <= 0.88
+        assert today.coverage_80 >= 0.68
+        assert today.half_width <= TARGETS[name]
+        assert today.score < min(line.stated.score, line.constant.score)
 
 
 def test_a_source_says_nothing_of_its_own_width() -> None:
@@ -88,8 +87,8 @@ def test_scales_by_hand() -> None:
 
 
 def test_the_score_of_an_interval() -> None:
-    assert winkler(0.0, 0.3) == pytest.approx(0.6)
-    assert winkler(-0.5, 0.3) == pytest.approx(0.6 + 2 / 0.2 * 0.2)
+    assert JudgedRow("", "", 0.0, 0.3, 0.3).score == pytest.approx(0.6)
+    assert JudgedRow("", "", -0.5, 0.3, 0.3).score == pytest.approx(0.6 + 2 / 0.2 * 0.2)
 
 
 def test_new_rows_are_appended_once_and_those_misread_again(tmp_path) -> None:

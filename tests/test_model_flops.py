@@ -45,6 +45,7 @@ def test_windows_and_chunks_are_those_of_each_layer(name, length):
     assert mean_attended(model, length) == pytest.approx(sum(by_layer) / model.layers, rel=1e-12)
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize("name", NAMES)
 def test_the_count_is_that_of_the_layer_table_without_masked_scores(name):
     """An oracle of its own: the table has every product by layer, and of scores all in reach."""

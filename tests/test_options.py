@@ -22,10 +22,10 @@ from perfmodel import Scenario, sweep
 from perfmodel.api.scale import COUNTS
 from perfmodel.equations.algorithms import ALGORITHMS, CollectiveName
 from perfmodel.equations.sgd_variants import VARIANTS
-from perfmodel.fitting.sources import Sources
 from perfmodel.planning import Goal
 from perfmodel.recipes import NAMES as RECIPES
 from perfmodel.resolve import DEFAULT_ACCELERATOR
+from perfmodel.specs.calibration_sources import Sources
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.framework import DEFAULT_FRAMEWORK
 from perfmodel.specs.keywords import Options

@@ -189,6 +189,7 @@ def test_every_pair_of_nested_networks_is_known():
             assert together or measured, (smaller, larger)
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize("precision", ["fp32", "tf32", "amp", "bf16"])
 def test_a_network_with_more_of_the_same_layers_is_never_faster(precision):
     """VGG-13, which nobody measured, was up to 2 % faster than VGG-11 at batch 1: 6 % was learned of that."""

@@ -785,6 +785,7 @@ def test_of_a_budget_alone_where_none_is_safe_a_surer_one_nearly_as_fast_is_reco
 @pytest.mark.any_version
 def test_a_default_that_makes_a_plan_risky_is_named_with_what_another_value_would_do():
     asked = {"workload": "llama-3-70b", "tokens": "1T", "deadline": "12 days", "max_gpus": 1024}
+    asked["framework"] = "megatron-core@2026"
     found = perfmodel.plan(**asked, instances="p5.48xlarge")
     assert found.met
     assert found.chosen.deadline_risk > 0.2

@@ -59,6 +59,7 @@ def every_layout(world, batch, layers=32):
                 }
 
 
+@pytest.mark.any_version
 def test_the_plan_is_the_best_of_every_layout_by_predict():
     """All layouts of each machine and size, one by one by predict, priced one by one by economics."""
     failing = Conditions(node_failure_interval=1e7, checkpoint_time=60.0, restart_time=300.0, host_power=1e3)
@@ -95,6 +96,7 @@ def test_the_plan_is_the_best_of_every_layout_by_predict():
     assert found.chosen["cost"] == pytest.approx(min(costs.values()), rel=1e-9)
 
 
+@pytest.mark.any_version
 def test_four_clouds_are_compared_for_a_trillion_tokens(invoke):
     """Machines of eight H100 at four prices; the answer names the layout, its memory, rate and price."""
     words = ("plan", "--workload", "llama-3-70b", "--tokens", "1T", "--instance", ",".join(CLOUDS))
@@ -275,6 +277,7 @@ def test_a_checkpoint_has_a_time_or_a_bandwidth(words, message, invoke):
     assert message in result.stderr
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize(
     ("limit", "wanted"), [({"deadline": "30 days"}, "cost"), ({"budget": "$180,000"}, "run_time")]
 )
@@ -298,6 +301,7 @@ def test_no_count_of_machines_between_those_tried_first_is_better(limit, wanted)
     assert (found.world_size, found.cost) == (best["world_size"], best["cost"])
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize(
     ("asked", "wanted", "best"),
     [

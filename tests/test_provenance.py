@@ -56,7 +56,7 @@ def without_neutral(kind: str, evidence: Any) -> list[tuple[str, str, str]]:
     result = []
     for test in (*CATEGORIES, "year:2024", "year:2020", "size"):
         for category, fold in folds(evidence, test).items():
-            seen = set(evidence.groups["source"][fold.seen].tolist())
+            seen = set(evidence.of("source")[fold.seen].tolist())
             result += [
                 (name, test, category)
                 for name, origin in origins(kind).items()

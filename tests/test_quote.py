@@ -58,6 +58,7 @@ def rate_claimed(run, time, scenario, rate):
     return checked(options, quantity="samples_per_second", value=rate)
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize("part", range(4))
 def test_no_measured_run_is_called_impossible(part):
     for run, time, scenario in SAMPLED[part::4]:
@@ -66,6 +67,7 @@ def test_no_measured_run_is_called_impossible(part):
         assert found.verdict != "impossible", (run.run_id, found.arithmetic)
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize("part", range(4))
 def test_a_run_three_times_faster_than_its_bound_is_impossible(part):
     for run, _, scenario in SAMPLED[part::4]:
@@ -110,7 +112,7 @@ def test_no_measured_collective_beats_its_limit():
         except InputError:
             continue
         limit = bus_bandwidth_limit(at.collective, setting).value
-        assert rate <= limit, (measured.measurement_id, rate / limit)
+        assert rate <= limit, (measured.run_id, rate / limit)
         seen, nearest = seen + 1, max(nearest, rate / limit)
     assert seen > 1000
     assert nearest > 0.8  # a limit far from every measurement would prove nothing

@@ -151,6 +151,7 @@ def settled(setting: Setting) -> dict[str, Any]:
     } | {"workload": setting.workload.id}
 
 
+@pytest.mark.any_version
 @settings(max_examples=400)
 @given(st.one_of(QUESTIONS, QUESTIONS.map(without_what_contradicts)))
 def test_an_answers_scenario_asked_again_gives_that_answer_to_the_last_bit(profiles, options):

@@ -93,6 +93,7 @@ def of(name, **conditions):
     return sensitivity(Scenario(**SCENARIOS[name]), conditions=Conditions(**conditions))
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_elasticities_sum_as_dimensions_demand(name):
     """A clock twice as slow doubles the time, whatever else is counted in seconds: sum of e_x times the

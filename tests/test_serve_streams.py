@@ -82,6 +82,7 @@ def test_a_stream_that_takes_too_long_ends_with_the_problem_and_one_line_of_the_
     assert json.loads(none.custom_metadata["error"]) == last["error"]
 
 
+@pytest.mark.any_version
 def test_the_pool_counts_it_among_what_took_too_long_and_goes_on():
     settings = Settings(seconds=3, pool=1, access_log=False)
     pool = Pool(settings)

@@ -227,6 +227,7 @@ def _texts(schema: dict[str, Any]) -> list[str]:
     return [name for name, option in schema["properties"].items() if "string" in json.dumps(option)]
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize("command", COMMANDS)
 def test_no_option_opens_a_file_of_the_server(client, watch, tmp_path: Path, command):
     contents = {

@@ -105,6 +105,7 @@ def test_two_processes_write_what_one_does(tmp_path):
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
+@pytest.mark.any_version
 def test_a_killed_process_loses_nothing(tmp_path):
     pytest.importorskip("pyarrow")
     found = cut(sweep(**ASKED), 60)

@@ -44,6 +44,7 @@ ARTICLES = (
 )
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row["name"])
 def test_a_row_says_what_the_commands_print(row):
     assert line(row) in TEXT.splitlines(), "make readme"
@@ -60,6 +61,7 @@ def test_every_row_has_a_figure_of_ours_or_says_why_there_is_none():
         assert "{" in row["ours"] or row["ours"].startswith("no figure: "), row["name"]
 
 
+@pytest.mark.any_version
 def test_the_equations_named_are_registered_and_reached():
     named = {name for row in ROWS for name in row.get("equations", ())}
     assert len(named) > 30

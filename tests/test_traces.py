@@ -894,6 +894,7 @@ def test_a_speed_must_be_positive():
 # --- the real files
 
 
+@pytest.mark.any_version
 @real
 @pytest.mark.published("traces/README.md: lengths of unions over the whole file")
 @pytest.mark.parametrize(

@@ -193,6 +193,7 @@ def test_an_average_every_step_is_an_all_reduce_after_it(gpus):
     assert predict(gpus=gpus, strategy="local-sgd", local_steps=8).iteration_time <= averaged.iteration_time
 
 
+@pytest.mark.any_version
 @settings(max_examples=80, deadline=None)
 @given(scenarios, st.sampled_from([None, 24, 40]))
 @example({"strategy": "k-batch-sync", "world_size": 16, "local_batch_size": 64}, 24)

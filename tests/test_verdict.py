@@ -94,6 +94,7 @@ def test_a_faster_part_saves_what_the_verdict_says(asked, words, factors):
     )
 
 
+@pytest.mark.any_version
 def test_another_option_saves_what_the_verdict_says():
     """Over random scenarios: NCCL's own choice, another way to overlap, more servers."""
     seen = set()
@@ -112,6 +113,7 @@ def test_another_option_saves_what_the_verdict_says():
     assert seen >= {"algorithm", "servers"}
 
 
+@pytest.mark.any_version
 def test_communication_that_binds_is_explained():
     """Some named change saves what a cause of half of it would, unless another wait takes its place."""
     bound = 0

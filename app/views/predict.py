@@ -109,7 +109,9 @@ def figures(prediction: Prediction) -> None:
             ends = times and show_range(times[0] * longer, times[1] * longer, "s")
             main_number("Epoch", show(prediction.epoch_time, "s"), ends)
     if spread is not None:
-        wider = f" Wider because: {'; '.join(spread.wider_because)}." if spread.wider_because else ""
+        wider = (
+            f" Wider because: {labelled('; '.join(spread.wider_because))}." if spread.wider_because else ""
+        )
         if spread.clipped_at is not None:
             wider = f" The lower ends are cut at {clipped_words(spread)}.{wider}"
         st.caption(

@@ -256,7 +256,7 @@ def page(asked: Asked) -> None:
         st.subheader(plain(f"{answer.workload} on {answer.machine}"), anchor=False)
         st.markdown(f"**{decisions.of_layouts(prediction)}** {labelled(sentence(prediction.verdict))}")
         if answer.wider_because:
-            st.caption(plain(f"The interval is wider because: {'; '.join(answer.wider_because)}."))
+            st.caption(plain(labelled(f"The interval is wider because: {'; '.join(answer.wider_because)}.")))
         alike = [(layout_search.name_of(row.layout), row.iteration_time) for row, _ in near]
         ratio = None if second is None else ratio_between(prediction, second, "the next")
         st.markdown(plain(decisions.of_runners_up(best.iteration_time, alike, ratio)))

@@ -56,7 +56,7 @@ def table(rows: Sequence[Explanation]) -> str:
             held = {True: "yes", False: "no", None: "-"}[outcome.holds_80]
             cells = [show(outcome.predicted, unit), error, span, held]
         seen = "" if row.is_learned_from or outcome.predicted is None else " (in no fit)"
-        source = row.source + (" (held out)" if row.held_out else seen)
+        source = row.line.source + (" (held out)" if row.held_out else seen)
         lines.append(f"| {number} | `{row.id}` | {source} | {measured} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 

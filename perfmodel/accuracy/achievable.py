@@ -6,10 +6,11 @@ Nothing was learned from these rows: they check one part of the model alone.
 from __future__ import annotations
 
 from functools import cache
-from statistics import fmean, median
 from typing import Final, NamedTuple
 
+from perfmodel.accuracy.campaign import Outcome
 from perfmodel.accuracy.measured_table import records
+from perfmodel.accuracy.summary import errors
 from perfmodel.calibration import calibration
 from perfmodel.errors import InputError
 from perfmodel.resolve import resolve
@@ -36,24 +37,6 @@ class Product(NamedTuple):
     """[FLOP/s]"""
 
 
-class Answer(NamedTuple):
-    """A product, and the rate that the model gives it."""
-
-    product: Product
-    predicted: float
-    """[FLOP/s]"""
-
-    @property
-    def error(self) -> float:
-        """Signed error of the time, positive where the model is too slow."""
-        return self.product.measured / self.predicted - 1
-
-
-def _shape(text: str) -> tuple[int, int, int]:
-    rows, columns, depth = map(int, text.split("x"))
-    return rows, columns, depth
-
-
 @cache
 def products() -> tuple[Product, ...]:
     """Return the measured products that come with the package."""
@@ -61,9 +44,8 @@ def products() -> tuple[Product, ...]:
     return tuple(
         Product(
             row["accelerator"],
-            *_shape(row["shape_m_n_k"]),
-            float(row["nominal_flops"]),
-            float(row["measured_flops"]),
+            *map(int, row["shape_m_n_k"].split("x")),
+            *(float(row[name]) for name in ("nominal_flops", "measured_flops")),
         )
         for row in rows
         if row["precision"] == PRECISION
@@ -95,12 +77,12 @@ def rate(product: Product, catalogue: Catalogue) -> float:
     return float(flops * product.rows / forward_time)
 
 
-def compare_products() -> list[Answer]:
-    """Return what the model says of each product on an accelerator with a spec, in order."""
+def compare_products() -> list[Outcome]:
+    """Return what the model says of the time of one FLOP of each product on an accelerator with a spec."""
     catalogue, result = Catalogue.built_in(), []
     for product in products():
         try:
-            result.append(Answer(product, rate(product, catalogue)))
+            result.append(Outcome(1 / product.measured, 1 / rate(product, catalogue), run=product))
         except InputError:
             continue  # an accelerator without a spec
     return result
@@ -108,15 +90,13 @@ def compare_products() -> list[Answer]:
 
 def section() -> str:
     """Return the section of the report, as Markdown."""
-    answers = compare_products()
-    seen = calibration().seen["accelerator"]
-    wrong = [abs(each.error) for each in answers]
+    answers, seen = compare_products(), calibration().seen["accelerator"]
+    result = errors([each.error for each in answers if each.error is not None])
     return render(
         "achievable.md.j2",
         precision=PRECISION,
-        known=[name for name in dict.fromkeys(each.product.accelerator for each in answers) if name in seen],
-        mean=fmean(wrong),
-        median=median(wrong),
+        known=[name for name in dict.fromkeys(each.run.accelerator for each in answers) if name in seen],
+        errors=result,
         answers=answers,
         products=products(),
     )

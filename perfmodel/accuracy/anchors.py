@@ -43,24 +43,13 @@ class Anchors:
             elif run.nodes == 1 and run.world_size == run.accelerators_per_node:
                 self._by_key[_of_machine(run)].append((run.locator, time))
 
-    def of(self, run: Run) -> Measured | None:
-        """Return the anchor of a run on one accelerator, or None.
+    def of(self, run: Run, machine: bool = False) -> Measured | None:
+        """Return the anchor of a run on one accelerator, or on one machine with as many of them, or None.
 
         Of several candidates those with the run's own locator count, else all of them.
         """
-        return self._measured(run, _key(run))
-
-    def of_machine(self, run: Run) -> Measured | None:
-        """Return the anchor of a run on several machines, one of them with as many accelerators, or None.
-
-        Where a machine has one accelerator that is its anchor.
-        """
-        if run.accelerators_per_node == 1:
-            return self.of(run)
-        return self._measured(run, _of_machine(run))
-
-    def _measured(self, run: Run, key: tuple[object, ...]) -> Measured | None:
-        candidates = self._by_key.get(key, [])
+        whole = machine and run.accelerators_per_node != 1
+        candidates = self._by_key.get(_of_machine(run) if whole else _key(run), [])
         times = [time for locator, time in candidates if locator == run.locator]
         times = times or [time for _, time in candidates]
         if not times:

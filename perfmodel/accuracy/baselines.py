@@ -5,63 +5,55 @@ The other naive answer, linear scaling, needs no code: the iteration of one acce
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Callable, Iterable
+from functools import cache
 from statistics import median
 
-from perfmodel.accuracy.runs import Run
+from perfmodel.accuracy.by_source import by_source
+from perfmodel.accuracy.runs import TRUSTED, Run
 from perfmodel.accuracy.scenarios import Refused, measured_time, scenario_of_run
 from perfmodel.errors import InputError
 from perfmodel.specs.store import Catalogue
 from perfmodel.workloads import workload as workload_named
 
 
-class ConstantUtilisation:
-    """The median utilisation of one accelerator in one precision, taken from other sources only.
+def constant_utilisation(runs: Iterable[Run], catalogue: Catalogue) -> Callable[[Run], float | None]:
+    """Return the naive iteration time [s] of any run, None where nothing can be said.
 
+    It is that of the median utilisation of its accelerator in its precision, taken from other sources only.
     Where no other source measured that pair, the precision's; where none did, that of all runs.  Learned
     from the runs at world size 1 of trust A and B, so that the naive answer is out of sample as well.
     """
+    alone = [run for run in runs if run.world_size <= 1 and run.trust in TRUSTED]
+    measured = by_source(
+        (key, (run.source, ideal / time))
+        for run in alone
+        if (time := measured_time(run)) and (ideal := _ideal_time(run, catalogue)) is not None
+        for key in _keys(run)
+    )
 
-    def __init__(self, runs: Iterable[Run], catalogue: Catalogue) -> None:
-        """Learn from ``runs``; those that cannot be asked for are passed over."""
-        self._catalogue = catalogue
-        self._measured: dict[tuple[str, str], list[tuple[str, float]]] = defaultdict(list)
-        for run in runs:
-            time = measured_time(run)
-            if run.world_size > 1 or run.trust not in ("A", "B") or time is None:
-                continue
-            ideal = self._ideal_time(run)
-            if ideal is not None:
-                for key in _keys(run):
-                    self._measured[key].append((run.source, ideal / time))
-        self._utilisation = lru_cache(maxsize=None)(self._utilisation_without)
-
-    def iteration_time(self, run: Run) -> float | None:
-        """Return the naive iteration time [s], or None where nothing can be said."""
-        ideal = self._ideal_time(run)
-        if ideal is None:
-            return None
-        for key in _keys(run):
-            share = self._utilisation(key, run.source)
-            if share is not None:
-                return ideal / share
-        return None
-
-    def _utilisation_without(self, key: tuple[str, str], source: str) -> float | None:
-        others = [share for other, share in self._measured.get(key, []) if other != source]
+    @cache
+    def utilisation(key: tuple[str, str], source: str) -> float | None:
+        others = [share for other, share in measured.get(key, []) if other != source]
         return median(others) if others else None
 
-    def _ideal_time(self, run: Run) -> float | None:
-        """Time at the peak of one accelerator [s]; gradients travel for nothing."""
-        try:
-            scenario_of_run(run, self._catalogue)
-            peak, _ = self._catalogue.accelerator(run.accelerator).training_peak(run.precision)
-        except (Refused, InputError):
-            return None
-        samples = (run.local_batch_size or 0) * run.accumulation_steps
-        return samples * workload_named(run.workload, run.sequence_length).training_flops / peak
+    def iteration_time(run: Run) -> float | None:
+        ideal = _ideal_time(run, catalogue)
+        share = next((share for key in _keys(run) if (share := utilisation(key, run.source))), None)
+        return ideal / share if ideal is not None and share else None
+
+    return iteration_time
+
+
+def _ideal_time(run: Run, catalogue: Catalogue) -> float | None:
+    """Time at the peak of one accelerator [s]; gradients travel for nothing."""
+    try:
+        scenario_of_run(run, catalogue)
+        peak, _ = catalogue.accelerator(run.accelerator).training_peak(run.precision)
+    except (Refused, InputError):
+        return None
+    samples = (run.local_batch_size or 0) * run.accumulation_steps
+    return samples * workload_named(run.workload, run.sequence_length).training_flops / peak
 
 
 def _keys(run: Run) -> tuple[tuple[str, str], ...]:

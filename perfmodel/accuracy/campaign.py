@@ -6,7 +6,7 @@ was read is data beside it: what it states, what that was read as, and what was 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -15,7 +15,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 from perfmodel.accuracy.held_out import learned_part
 from perfmodel.accuracy.measured_table import Line, measured_lines
 from perfmodel.accuracy.readings import Reading
-from perfmodel.accuracy.runs import NOT_STATED, TRUSTED, UNSTATED_TRUST
+from perfmodel.accuracy.runs import TRUSTED
 from perfmodel.accuracy.scenarios import Refused
 from perfmodel.errors import InputError
 from perfmodel.specs.store import Catalogue
@@ -51,6 +51,8 @@ class Outcome(NamedTuple):
     """Factor of the ledger in the interval."""
     run: Any = None
     """What was measured, as the row was read."""
+    made: object = None
+    """Of a time to train, what it is made of."""
 
     @property
     def error(self) -> float | None:
@@ -86,6 +88,15 @@ class Command(NamedTuple):
     """Why it refuses."""
 
 
+class Details(NamedTuple):
+    """How a row was read, and what its prediction is made of; of what is not predicted less."""
+
+    readings: Sequence[Reading] = ()
+    terms: Mapping[str, float] = MappingProxyType({})
+    """The prediction is their sum, or of collectives is near them."""
+    command: Command | None = None
+
+
 @dataclass(frozen=True)
 class Campaign(Generic[AnyCase]):
     """One kind of measured rows."""
@@ -105,10 +116,8 @@ class Campaign(Generic[AnyCase]):
     """A case, which may hold its reason; ``Refused`` where there is none at all."""
     predict: Callable[[Sequence[AnyCase], Catalogue], Sequence[Outcome]]
     """By the shipped fit, from specs alone."""
-    readings: Callable[[Line, AnyCase, Catalogue], list[Reading]]
-    terms: Callable[[AnyCase, Catalogue], dict[str, float]]
-    """What the prediction is made of."""
-    command: Callable[[Line, AnyCase, Catalogue], Command | None]
+    details: Callable[[Line, AnyCase, Any, Catalogue], Details]
+    """How a row was read and what its outcome is made of."""
     unseen: frozenset[str] = frozenset()
 
     @property
@@ -118,10 +127,10 @@ class Campaign(Generic[AnyCase]):
 
     def id_of(self, line: Line) -> str:
         """Return the id of a row; where it states none, its line."""
-        return line.cells.get(self.id_column) or f"line {line.place}"
+        return line.id(self.id_column)
 
-    def lines(self, path: Path | None = None) -> Iterator[Line]:
-        """Yield the rows of a table, by default of the one that comes along, held-out rows too."""
+    def lines(self, path: Path | None = None) -> list[Line]:
+        """Return the rows of a table, by default of the one that comes along, held-out rows too."""
         return measured_lines(path or self.path, self.columns)
 
     def held_out(self) -> frozenset[str]:
@@ -141,17 +150,15 @@ class Campaign(Generic[AnyCase]):
         known : whether it is of the table that comes along
         """
         held_out = known and self.id_of(line) in self.held_out()
-        trust = line.cells.get("trust") or UNSTATED_TRUST
-        learned = known and self.is_learned_from and not held_out and trust in TRUSTED
-        learned = learned and line.cells.get("source") not in self.unseen
+        learned = known and self.is_learned_from and not held_out and line.trust in TRUSTED
+        learned = learned and line.source not in self.unseen
         row = Explanation(self, line, self.id_of(line), held_out, learned, Outcome(None, reason=str(case)))
         if isinstance(case, Refused):
             return row
         (outcome,) = self.predict([case], catalogue)
-        row = row._replace(outcome=outcome, readings=self.readings(line, case, catalogue))
-        if outcome.predicted is None:
-            return row._replace(is_learned_from=False)
-        return row._replace(terms=self.terms(case, catalogue), command=self.command(line, case, catalogue))
+        details = self.details(line, case, outcome, catalogue)
+        is_learned = learned and outcome.predicted is not None
+        return row._replace(outcome=outcome, is_learned_from=is_learned, **details._asdict())
 
     def reasons(self) -> list[str | None]:
         """Return why each row that comes along and is not held out is refused, None where it is predicted."""
@@ -184,11 +191,6 @@ class Explanation(NamedTuple):
     terms: Mapping[str, float] = MappingProxyType({})
     command: Command | None = None
 
-    @property
-    def source(self) -> str:
-        """Who measured it."""
-        return self.line.cells.get("source") or NOT_STATED
-
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as people script against it."""
         outcome, campaign = self.outcome, self.campaign
@@ -197,7 +199,7 @@ class Explanation(NamedTuple):
             "kind": campaign.kind,
             "file": str(self.line.path),
             "line": self.line.place,
-            "source": self.source,
+            "source": self.line.source,
             "held_out": self.held_out,
             "learned_from": self.is_learned_from,
             "published": self.line.published,

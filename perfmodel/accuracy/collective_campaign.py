@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from perfmodel.accuracy.campaign import Campaign, Command, answered
-from perfmodel.accuracy.collective_compare import compare_collectives, naive_time
+from perfmodel.accuracy.campaign import Campaign, Command, Details, answered
+from perfmodel.accuracy.collective_compare import Row, compare_collectives
 from perfmodel.accuracy.collective_rows import COLUMNS, Measurement, measurement_of
 from perfmodel.accuracy.measured_table import Line
 from perfmodel.accuracy.readings import Reading, cells_of, read_facts
@@ -26,41 +26,31 @@ PASSED_OVER = ("protocol", "dtype")
 """Columns that say how it ran and that the prediction does not take: it chooses for itself."""
 
 
-def _readings(line: Line, measured: Measurement, catalogue: Catalogue) -> list[Reading]:
+def _details(line: Line, measured: Measurement, outcome: Row, catalogue: Catalogue) -> Details:
     point = measured.point
     if point is None:
-        return []
-    result = read_facts("collectives", line, point, WORDS, "not used: one link joins all ranks")
+        return Details()
+    readings = read_facts("collectives", line, point, WORDS, "not used: one link joins all ranks")
     stated = cells_of(line, ("algorithm",))
-    way = collective(point.collective, "ring" if point.by_ring else "auto", point, point.message_bytes).way
+    answer = collective(point.collective, "ring" if point.by_ring else "auto", point, point.message_bytes)
     taken = "as the row says" if point.by_ring else "as the library would choose"
     if stated and not point.by_ring:
         taken = f"{taken}; of what rows state a ring alone is followed"
-    result.append(Reading("algorithm", stated, way, taken))
-    passed_over = ((column, line.cells.get(column)) for column in PASSED_OVER)
-    return [*result, *(Reading(column, cell, "not used") for column, cell in passed_over if cell)]
-
-
-def _terms(measured: Measurement, catalogue: Catalogue) -> dict[str, float]:
-    point = measured.point
-    assert point is not None
-    answer = collective(point.collective, "ring" if point.by_ring else "auto", point, point.message_bytes)
-    return {"lower_bound": answer.lower_bound, "nominal_ring": naive_time(point)}
-
-
-def _command(line: Line, measured: Measurement, catalogue: Catalogue) -> Command | None:
-    point = measured.point
-    assert point is not None
+    readings.append(Reading("algorithm", stated, answer.way, taken))
+    readings += [Reading(column, cell, "not used") for column in PASSED_OVER if (cell := line.text(column))]
     where: dict[str, Any] = {
         "accelerator": point.accelerator.id if point.accelerator else None,
         "intra_link": point.link.id,
         "inter_link": point.inter_link.id if point.inter_link else None,
         "nodes": point.machines or point.nodes,
-        "nics": int(line.cells["nics_per_node"]) if line.cells.get("nics_per_node") else None,
+        "nics": int(nics) if (nics := line.text("nics_per_node")) else None,
     }
     # an accelerator brings its usual machine, which may be smaller than the one that was measured
     asked = [_asked(point, each, catalogue) for each in (where, where | {"accelerator": None})]
-    return next((each for each in asked if each.answer), asked[0])
+    command = next((each for each in asked if each.answer), asked[0])
+    return Details(
+        readings, {"lower_bound": answer.lower_bound, "nominal_ring": outcome.naive or 0.0}, command
+    )
 
 
 def _asked(point: Point, where: dict[str, Any], catalogue: Catalogue) -> Command:
@@ -90,7 +80,5 @@ CAMPAIGN = Campaign[Measurement](
     is_learned_from=True,
     read=measurement_of,
     predict=lambda measured, catalogue: compare_collectives(measured),
-    readings=_readings,
-    terms=_terms,
-    command=_command,
+    details=_details,
 )

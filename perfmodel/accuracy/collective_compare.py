@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from perfmodel.accuracy.campaign import Outcome
-from perfmodel.accuracy.collective_fit import data_of, fit, judged, learned_from, log_times, spreads
+from perfmodel.accuracy.collective_fit import Judged, data_of, judged, log_times, spreads
 from perfmodel.accuracy.collective_rows import Measurement, shipped_measurements
+from perfmodel.accuracy.runs import TRUSTED
 from perfmodel.accuracy.summary import by_group, counts, statistics, trusted
 from perfmodel.arrays import Array
 from perfmodel.collectives.model import fitted
@@ -30,7 +31,7 @@ class Row(Outcome):
         """Return the row as people script against it."""
         m, point = self.run, self.run.point
         return {
-            "measurement_id": m.measurement_id,
+            "measurement_id": m.run_id,
             "source": m.source,
             "collective": point and point.collective,
             "nodes": point and point.nodes,
@@ -63,13 +64,6 @@ def shipped_out_of_sample() -> list[Row]:
     return compare_collectives(shipped_measurements(), out_of_sample=True)
 
 
-def compare_beside_shipped(own: Sequence[Measurement]) -> list[Row]:
-    """Predict a user's collectives, each source by a fit to its others and to those that come along."""
-    names, shipped = {each.measurement_id for each in own}, shipped_measurements()
-    others = [each for each in shipped if each.measurement_id not in names]
-    return compare_collectives([*others, *own], out_of_sample=True)[len(others) :]
-
-
 def _by_shipped_fit(able: list[Measurement]) -> tuple[Array, list[float]]:
     known = fitted()
     logs = log_times(np.log([known.parameters[name] for name in PARAMETERS]), data_of(able))
@@ -81,18 +75,12 @@ def _by_shipped_fit(able: list[Measurement]) -> tuple[Array, list[float]]:
 
 def _out_of_sample(able: list[Measurement]) -> tuple[Array, list[float]]:
     """Logarithm of the time of each, and the spread of its logarithm, by what other sources say."""
-    learned = learned_from(able)
-    data = data_of(learned)
-    logs = judged(data)
-    result = dict(zip(map(id, learned), logs.by_source.tolist(), strict=True))
-    rest = [m for m in able if id(m) not in result]
-    for source in sorted({m.source for m in rest}):
-        rows = [m for m in rest if m.source == source]
-        by_others = fit(data.rows(data.sources != source))
-        result |= dict(zip(map(id, rows), log_times(by_others, data_of(rows)).tolist(), strict=True))
-    widths = {source: spreads(data, logs, source) for source in sorted({m.source for m in able})}
-    known = {source: set(data.transports[data.sources != source].tolist()) for source in widths}
-    return np.array([result[id(m)] for m in able]), [
+    data, sure = data_of(able), np.array([m.trust in TRUSTED for m in able])
+    logs, learned = judged(data, sure), data.rows(sure)
+    of_learned = Judged(*(each[sure] for each in logs))
+    widths = {source: spreads(learned, of_learned, source) for source in np.unique(data.sources).tolist()}
+    known = {source: set(learned.transports[learned.sources != source].tolist()) for source in widths}
+    return logs.by_source, [
         spread_of(m.point, transport_of(m.point) in known[m.source], widths[m.source])
         for m in able
         if m.point is not None

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from perfmodel.accuracy.by_source import COVERED, covering, rows_of_source
 from perfmodel.accuracy.collective_rows import Measurement, shipped_measurements
 from perfmodel.accuracy.held_out import learned_bytes, require_entries
 from perfmodel.accuracy.runs import TRUSTED
@@ -21,7 +22,6 @@ from perfmodel.collectives.parameters import PARAMETERS, means, named
 from perfmodel.collectives.place import Place, Point, places
 from perfmodel.least_squares import least_squares
 from perfmodel.prediction.collective_spread import FLOOR, SIZES, class_name, size_class, transport_of
-from perfmodel.step.profiled import NORMAL_80
 from perfmodel.writing import write_whole
 
 NOISE = 0.15
@@ -97,8 +97,7 @@ def evaluated(parameters: Array, data: Data) -> tuple[Array, Array]:
 
 def weights(data: Data) -> Array:
     """Return the weight of each row: every source weighs the same, however many rows it has."""
-    _, source, count = np.unique(data.sources, return_inverse=True, return_counts=True)
-    return np.asarray(SOURCE_WEIGHT / count[source])
+    return SOURCE_WEIGHT / rows_of_source(data.sources)
 
 
 def fit(data: Data, drawn_to: Array | None = None) -> Array:
@@ -131,16 +130,22 @@ class Judged(NamedTuple):
     """The same by a fit to the other transports."""
 
 
-def judged(data: Data) -> Judged:
-    """Predict each source by a fit to the others, and each transport by a fit to the others."""
-    return Judged(*(_left_out(data, groups) for groups in (data.sources, data.transports)))
+def judged(data: Data, learned: Flags | None = None) -> Judged:
+    """Predict each source by a fit to the others, and each transport by a fit to the others.
+
+    Parameters
+    ----------
+    learned : which rows are learned from, shape (rows,); all by default
+    """
+    usable = np.ones(len(data.logs), dtype=bool) if learned is None else learned
+    return Judged(*(_left_out(data, groups, usable) for groups in (data.sources, data.transports)))
 
 
-def _left_out(data: Data, groups: Names) -> Array:
+def _left_out(data: Data, groups: Names, usable: Flags) -> Array:
     result = np.empty_like(data.logs)
     for group in np.unique(groups):
         out = groups == group
-        result[out] = log_times(fit(data.rows(~out)), data.rows(out))
+        result[out] = log_times(fit(data.rows(~out & usable)), data.rows(out))
     return result
 
 
@@ -177,10 +182,8 @@ def _spread(misses: Array, sources: Names) -> float:
     """Standard deviation of a normal law that covers as much as these at 80 %; biases count as misses."""
     if not len(misses):
         return FLOOR
-    _, source, count = np.unique(sources, return_inverse=True, return_counts=True)
-    order, most = np.argsort(misses), 0.8 * (len(count) + 1) / len(count)
-    share = np.cumsum((1 / count[source])[order]) / len(count)
-    return float(misses[order][np.searchsorted(share, min(most, 0.95))] / NORMAL_80)
+    count = len(np.unique(sources))
+    return covering(misses, sources, min(COVERED * (count + 1) / count, 0.95))
 
 
 def learned_from(measured: Sequence[Measurement]) -> list[Measurement]:
@@ -191,7 +194,7 @@ def learned_from(measured: Sequence[Measurement]) -> list[Measurement]:
 def refit() -> None:
     """Fit to the shipped measurements; write the result, whole or not at all."""
     learned = learned_from(shipped_measurements())
-    require_entries("collectives.csv", (m.measurement_id for m in learned))
+    require_entries("collectives.csv", (m.run_id for m in learned))
     data = data_of(learned)
     parameters = named(fit(data))
     table: dict[str, Any] = {

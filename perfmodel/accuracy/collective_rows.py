@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from perfmodel.accuracy.held_out import learned_part
-from perfmodel.accuracy.measured_table import Line, measured_lines, number, whole
-from perfmodel.accuracy.runs import NOT_STATED, UNSTATED_TRUST
+from perfmodel.accuracy.measured_table import UNSTATED_TRUST, Line, measured_lines, number, whole
 from perfmodel.accuracy.scenarios import Refused, named
 from perfmodel.collectives.place import USUAL_YEAR, Point, check_mesh
 from perfmodel.errors import InputError
@@ -48,7 +47,7 @@ FIRST_YEAR, LAST_YEAR = 2015, 2100
 class Measurement(NamedTuple):
     """One measured collective."""
 
-    measurement_id: str
+    run_id: str
     source: str
     accelerator: str
     time: float
@@ -81,7 +80,7 @@ def measurement_of(line: Line, catalogue: Catalogue) -> Measurement:
     ------
     InputError : a cell that does not fit its column
     """
-    row, point, reason = line.cells, None, None
+    point, reason = None, None
     try:
         point = _point(line, catalogue)
         time = _stated(line, "time")
@@ -89,13 +88,13 @@ def measurement_of(line: Line, catalogue: Catalogue) -> Measurement:
         point, reason = None, str(error)
         time = line.read("time", number()) or math.nan
     return Measurement(
-        row["measurement_id"] or f"line {line.place}",
-        row["source"] or NOT_STATED,
-        row.get("accelerator", ""),
+        line.id("measurement_id"),
+        line.source,
+        line.text("accelerator"),
         time,
         point,
         reason,
-        row.get("trust") or UNSTATED_TRUST,
+        line.trust,
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from perfmodel.accuracy.anchors import Anchors, Measured
-from perfmodel.accuracy.baselines import ConstantUtilisation
+from perfmodel.accuracy.baselines import constant_utilisation
 from perfmodel.accuracy.campaign import ENDS, Outcome
 from perfmodel.accuracy.campaign import Mode as Mode
 from perfmodel.accuracy.runs import Run, shipped_runs
@@ -17,6 +17,13 @@ from perfmodel.prediction import predict
 from perfmodel.specs.store import Catalogue
 
 Constants = Callable[[Run], Calibration | None]
+
+
+ONE = {
+    "anchored": ("one accelerator", "one accelerator"),
+    "anchored-machine": ("one machine", "one whole machine"),
+}
+"""By mode, what others are anchored on, and what must have been measured of it."""
 
 
 class Row(Outcome):
@@ -58,16 +65,18 @@ def compare(
     """
     catalogue = Catalogue.of(catalogue)
     if mode == "specs":
-        naive = ConstantUtilisation({*shipped_runs(), *runs}, catalogue)
-        return [_row(run, mode, catalogue, naive.iteration_time(run), None, constants(run)) for run in runs]
+        naive = constant_utilisation({*shipped_runs(), *runs}, catalogue)
+        return [_row(run, mode, catalogue, naive(run), None, constants(run)) for run in runs]
     anchors, result = Anchors(runs), []
     for run in runs:
-        if mode == "anchored-machine":
-            anchor = anchors.of_machine(run) if run.nodes > 1 else None
-        else:
-            anchor = anchors.of(run) if run.world_size > 1 else None
+        anchor = None if _is_alone(run, mode) else anchors.of(run, mode == "anchored-machine")
         result.append(_row(run, mode, catalogue, anchor and anchor.iteration_time, anchor, constants(run)))
     return result
+
+
+def _is_alone(run: Run, mode: Mode) -> bool:
+    """Whether a run is what others are anchored on."""
+    return (run.nodes if mode == "anchored-machine" else run.world_size) <= 1
 
 
 def _row(
@@ -84,14 +93,11 @@ def _row(
         scenario = scenario_of_run(run, catalogue, anchor and anchor.iteration_time, of)
         if row.measured is None:
             raise Refused("no measured time")
-        if mode == "anchored" and run.world_size == 1:
-            raise Refused("one accelerator", "it is what others are anchored on")
-        if mode == "anchored" and anchor is None:
-            raise Refused("unanchored", "no run of the same plan on one accelerator")
-        if mode == "anchored-machine" and run.nodes <= 1:
-            raise Refused("one machine", "it is what others are anchored on")
-        if mode == "anchored-machine" and anchor is None:
-            raise Refused("unanchored", "no run of the same plan on one whole machine")
+        if mode != "specs" and anchor is None:
+            one, whole = ONE[mode]
+            if _is_alone(run, mode):
+                raise Refused(one, "it is what others are anchored on")
+            raise Refused("unanchored", f"no run of the same plan on {whole}")
         prediction = predict(scenario, catalogue, constants)
     except Refused as error:
         return row._replace(reason=str(error))

@@ -36,7 +36,9 @@ class _Kind(NamedTuple):
 
 
 KINDS = {
-    TRANSFORMERS: _Kind(transformer_campaign.CAMPAIGN, transformer_campaign.scenario_of, (*OPTIONS, YEAR)),
+    TRANSFORMERS: _Kind(
+        transformer_campaign.CAMPAIGN, transformer_campaign.nearest_scenario, (*OPTIONS, YEAR)
+    ),
     DATA_PARALLEL: _Kind(
         training_campaign.CAMPAIGN,
         lambda line, run, catalogue: scenario_of_run(run, catalogue),

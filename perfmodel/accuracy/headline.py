@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from perfmodel.accuracy.compare import Row
 from perfmodel.accuracy.runs import Run
@@ -31,35 +31,27 @@ class Headline(NamedTuple):
     """One line of the main figures: errors of the iteration time."""
 
     name: str
-    n: int
-    mean: float | None
-    """Over rows."""
-    mean_over_sources: float | None
-    median: float | None
     bar: tuple[float, float] | None
     """Goals: upper limits of the mean over rows and of the median."""
-    naive_mean: float | None
-    naive_median: float | None
-    covered: float | None
-    """Share inside the intervals of 80 %."""
+    of: Mapping[str, Any]
+    """Statistics of its rows."""
 
     def missed(self) -> list[str]:
         """Say which figures of the line miss their goals."""
+        whats, covered = ("mean", "median"), self.of["coverage_80"]
         said = [
             f"{what} {percent(value)}, bar {percent(bar)}"
-            for what, value, bar in zip(
-                ("mean", "median"), (self.mean, self.median), self.bar or (), strict=False
-            )
-            if value is not None and value >= bar
+            for what, bar in zip(whats, self.bar or (), strict=False)
+            if (value := self.of[f"{what}_absolute_error"]) >= bar
         ]
-        if self.covered is not None and self.covered < COVERAGE_BAR:
-            said.append(f"80 % covers {percent(self.covered)}, bar {percent(COVERAGE_BAR)}")
+        if covered is not None and covered < COVERAGE_BAR:
+            said.append(f"80 % covers {percent(covered)}, bar {percent(COVERAGE_BAR)}")
         return [f"{self.name}: {each}" for each in said]
 
     def missed_over_sources(self) -> list[str]:
         """Say whether the mean over sources exceeds the goal of the mean over rows."""
-        mean = self.mean_over_sources
-        if mean is None or self.bar is None or mean < self.bar[0]:
+        mean = self.of["mean_over_sources"]
+        if self.bar is None or mean < self.bar[0]:
             return []
         return [f"{self.name}: {percent(mean)}, bar {percent(self.bar[0])}"]
 
@@ -75,23 +67,7 @@ def headline(specs: Sequence[Row], anchored: Sequence[Row]) -> list[Headline]:
         every = [row for row in modes[mode] if row.error is not None and trusted(row) and keep(row.run)]
         sure = [row for row in every if counted(row)]
         if sure:
-            result.append(_line(name, bar, sure))
+            result.append(Headline(name, bar, statistics(sure)))
         if len(every) > len(sure):
-            result.append(_line(f"{name}, with ambiguous anchors", bar, every))
+            result.append(Headline(f"{name}, with ambiguous anchors", bar, statistics(every)))
     return result
-
-
-def _line(name: str, bar: tuple[float, float] | None, rows: Sequence[Row]) -> Headline:
-    report = statistics(rows)
-    naive = report["baseline"]
-    return Headline(
-        name,
-        report["n"],
-        report["mean_absolute_error"],
-        report["mean_over_sources"],
-        report["median_absolute_error"],
-        bar,
-        naive["mean_absolute_error"],
-        naive["median_absolute_error"],
-        report["coverage_80"],
-    )

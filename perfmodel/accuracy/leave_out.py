@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from statistics import fmean, median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from perfmodel.accuracy.by_source import mean_of_means
-from perfmodel.accuracy.ledger import winkler
+from perfmodel.accuracy.by_source import JudgedRow, Summary, summarise
 from perfmodel.accuracy.measured_table import records
-from perfmodel.arrays import Array, Flags, Integers, Names
+from perfmodel.arrays import Array, Flags
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.resources import folder
 
@@ -45,20 +42,6 @@ class Judged(NamedTuple):
     half_95: Array
 
 
-class Evidence(NamedTuple):
-    """Measured rows of one kind, what each is left out with, and the fit that judges them."""
-
-    kind: str
-    ids: Sequence[str]
-    groups: Mapping[str, Names]
-    """By a word of ``CATEGORIES``: of each row the category; of one that has none an empty text.  A kind of
-    rows may lack some, but not ``source``."""
-    years: Integers
-    sizes: Array
-    """Accelerators of each row."""
-    judge: Callable[[Fold], Judged]
-
-
 class Facts(NamedTuple):
     """What a row may be left out by; an empty text is no category."""
 
@@ -72,60 +55,22 @@ class Facts(NamedTuple):
     size: float
     """Accelerators."""
 
-
-def evidence(kind: str, rows: Sequence[Facts], judge: Callable[[Fold], Judged]) -> Evidence:
-    """Return rows as evidence, with the fit that judges them."""
-    columns = zip(Facts._fields, zip(*rows, strict=True), strict=True)
-    groups = {name: np.array(of) for name, of in columns if name in CATEGORIES and any(of)}
-    groups["publisher"] = np.array([publishers().get(row.source, row.source) for row in rows])
-    years, sizes = np.array([row.year for row in rows]), np.array([row.size for row in rows])
-    return Evidence(kind, [row.id for row in rows], groups, years, sizes, judge)
-
-
-class JudgedRow(NamedTuple):
-    """A row that a leave-out test has judged."""
-
-    id: str
-    category: str
-    """What it was left out with; its source where all are judged by one fit."""
-    error: float
-    """ln(measured / predicted)."""
-    half_80: float
-    half_95: float
-
     @property
-    def score(self) -> float:
-        """Interval score of the logarithm of the time (Winkler 1972): width, and what lies outside.
-
-        Half-width 0.25, missed by 0.5: 0.5 wide, and ten times the 0.25 beyond its end.
-
-        >>> round(JudgedRow("", "", 0.5, 0.25, 0.4).score, 6)
-        3.0
-        """
-        return winkler(self.error, self.half_80)
+    def publisher(self) -> str:
+        """Who published its source."""
+        return publishers().get(self.source, self.source)
 
 
-class Summary(NamedTuple):
-    """What a leave-out test says of one kind of rows; None where it judges none."""
+class Evidence(NamedTuple):
+    """Measured rows of one kind, and the fit that judges them."""
 
     kind: str
-    by: str
-    """The version that predicts, ``now`` or an earlier one; of a learning curve how many runs are given."""
-    categories: int
-    """Left out, each in its turn; of years and sizes the sources whose rows are judged."""
-    rows: int
-    coverage_80: float | None
-    coverage_80_over_categories: float | None
-    coverage_95: float | None
-    coverage_95_over_categories: float | None
-    mean_error: float | None
-    """Mean of abs(predicted / measured - 1)."""
-    median_error: float | None
-    error_over_categories: float | None
-    half_width: float | None
-    """Median half-width of 80 % intervals, in the logarithm of the time."""
-    score: float | None
-    """Mean over categories of the interval score."""
+    rows: Sequence[Facts]
+    judge: Callable[[Fold], Judged]
+
+    def of(self, fact: str) -> Any:
+        """Return one fact of each row, shape (rows,)."""
+        return np.array([getattr(row, fact) for row in self.rows])
 
 
 def check_test(name: str) -> None:
@@ -153,15 +98,16 @@ def folds(evidence: Evidence, test: str) -> dict[str, Fold]:
     seen, and rows of more than twice its largest count of accelerators are judged.
     """
     if test == "size":
-        half = evidence.sizes <= np.median(evidence.sizes)
-        whole = {test: Fold(evidence.sizes > 2 * evidence.sizes[half].max(), half)}
+        sizes = evidence.of("size")
+        half = sizes <= np.median(sizes)
+        whole = {test: Fold(sizes > 2 * sizes[half].max(), half)}
     elif test.startswith("year:"):
-        before = evidence.years < int(test.removeprefix("year:"))
+        before = evidence.of("year") < int(test.removeprefix("year:"))
         whole = {test: Fold(~before, before)}
     else:
-        names = evidence.groups.get(test, np.array([], dtype=str))
+        names = evidence.of(test)
         whole = {name: Fold(names == name, names != name) for name in np.unique(names).tolist() if name}
-    sources = evidence.groups["source"]
+    sources = evidence.of("source")
     return {
         name: fold
         for name, fold in whole.items()
@@ -171,42 +117,13 @@ def folds(evidence: Evidence, test: str) -> dict[str, Fold]:
 
 def leave_out(evidence: Evidence, test: str) -> list[JudgedRow]:
     """Return the rows that a test judges, each by the fit that has not seen its category."""
-    categories = evidence.groups.get(test, evidence.groups["source"])
-    result = []
+    by, result = test if test in CATEGORIES else "source", []
     for fold in folds(evidence, test).values():
         places = np.flatnonzero(fold.judged).tolist()
         for place, *numbers in zip(places, *(each.tolist() for each in evidence.judge(fold)), strict=True):
-            result.append(JudgedRow(evidence.ids[place], str(categories[place]), *numbers))
+            row = evidence.rows[place]
+            result.append(JudgedRow(row.id, getattr(row, by), *numbers))
     return result
-
-
-def summarise(kind: str, by: str, rows: Sequence[JudgedRow]) -> Summary:
-    """Return what a test says of one kind of rows, by row and every category alike."""
-    if not rows:
-        return Summary(kind, by, 0, 0, *[None] * 9)
-    categories = [row.category for row in rows]
-    held_80 = [abs(row.error) <= row.half_80 for row in rows]
-    held_95 = [abs(row.error) <= row.half_95 for row in rows]
-    off = [abs(math.expm1(-row.error)) for row in rows]
-
-    def over_categories(values: Sequence[float]) -> float | None:
-        return mean_of_means(zip(categories, values, strict=True))
-
-    return Summary(
-        kind,
-        by,
-        len(set(categories)),
-        len(rows),
-        fmean(held_80),
-        over_categories(held_80),
-        fmean(held_95),
-        over_categories(held_95),
-        fmean(off),
-        median(off),
-        over_categories(off),
-        median(row.half_80 for row in rows),
-        over_categories([row.score for row in rows]),
-    )
 
 
 def beside_before(kind: str, rows: Sequence[JudgedRow]) -> list[Summary]:

@@ -10,7 +10,7 @@ import numpy as np
 from perfmodel.accuracy.collective_fit import Judged as LeftOut
 from perfmodel.accuracy.collective_fit import data_of, fit, judged, learned_from, log_times, spreads
 from perfmodel.accuracy.collective_rows import Measurement, shipped_measurements
-from perfmodel.accuracy.leave_out import Evidence, Facts, Fold, Judged, evidence
+from perfmodel.accuracy.leave_out import Evidence, Facts, Fold, Judged
 from perfmodel.collectives.parameters import means
 from perfmodel.evidence import COLLECTIVES
 from perfmodel.learned import neutral_means
@@ -49,7 +49,7 @@ def evidence_of(fits: CollectiveFolds) -> Evidence:
     """Return what is fitted to as evidence; collectives have no network."""
     facts = [
         Facts(
-            each.measurement_id,
+            each.run_id,
             each.source,
             "",
             point.accelerator.architecture if point.accelerator else "",
@@ -61,7 +61,7 @@ def evidence_of(fits: CollectiveFolds) -> Evidence:
         for each in fits.measured
         if (point := each.point) is not None
     ]
-    return evidence(KIND, facts, fits.judge)
+    return Evidence(KIND, facts, fits.judge)
 
 
 @cache

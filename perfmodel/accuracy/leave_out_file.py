@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from perfmodel.accuracy.leave_out import Summary
+from perfmodel.accuracy.by_source import Summary
 from perfmodel.accuracy.measured_table import records, write_records
 from perfmodel.resources import folder
 from perfmodel.tables import Record

@@ -7,12 +7,12 @@ from functools import cache
 
 import numpy as np
 
-from perfmodel.accuracy.leave_out import Evidence, Facts, Fold, Judged, evidence, network_family
+from perfmodel.accuracy.by_source import covering
+from perfmodel.accuracy.leave_out import Evidence, Facts, Fold, Judged, network_family
 from perfmodel.accuracy.measured_table import records
 from perfmodel.accuracy.transformer_compare import novelty_of
 from perfmodel.accuracy.transformer_fit import (
     Data,
-    covering,
     data_of,
     fit,
     fit_near,
@@ -43,7 +43,7 @@ class TransformerFolds:
         self.data: Data = data_of(runs)
         self.accelerators = np.array([run.accelerator for run in runs])
         self.stacks = np.array([software_of_row(run.framework).stack for run in runs])
-        scores = fit(self.data)
+        self.scores = scores = fit(self.data)
         self._near = tangent(scores, self.data.jobs)
         self.by_source = left_out(self.data, scores)
         """Logarithm of the time by a fit to the other sources [s]: what widths are learned from."""
@@ -112,7 +112,7 @@ def evidence_of(fits: TransformerFolds) -> Evidence:
         for run in fits.runs
         if run.case is not None
     ]
-    return evidence(KIND, facts, fits.judge)
+    return Evidence(KIND, facts, fits.judge)
 
 
 @cache

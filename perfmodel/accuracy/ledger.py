@@ -10,10 +10,9 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
-from statistics import fmean, median
 from typing import NamedTuple
 
-from perfmodel.accuracy.by_source import by_source, mean_of_means, quantile
+from perfmodel.accuracy.by_source import COVERED, JudgedRow, Summary, by_source, quantile, summarise
 from perfmodel.accuracy.measured_table import records
 from perfmodel.errors import InputError
 from perfmodel.evidence import (
@@ -37,8 +36,6 @@ from perfmodel.step.profiled import NORMAL_80
 from perfmodel.templating import render
 
 NAME = "ledger.csv"
-COVERED = 0.8
-"""What intervals are to cover."""
 SHRINKAGE = 3.0
 """Sources that the scale of all classes counts for, beside those of one class (a choice)."""
 MISREAD, NO_TIME, NOT_NEW = "misread", "no measured time", "source not new"
@@ -208,35 +205,17 @@ def _constant(entries: Iterable[Entry], kind: str) -> float:
     return quantile(errors, COVERED) if errors else math.nan
 
 
-def winkler(error: float, half_width: float, share: float = COVERED) -> float:
-    """Return the interval score of a log time: its width, and what lies outside, 2 / (1 - share) times.
-
-    >>> winkler(0.1, 0.2), round(winkler(0.3, 0.2), 6)
-    (0.4, 1.4)
-    """
-    return 2 * half_width + 2 / (1 - share) * max(0.0, abs(error) - half_width)
-
-
 class Line(NamedTuple):
-    """One line of the ledger's table: means over sources, but for what is by row."""
+    """One line of the ledger's table: the same rows with three kinds of intervals."""
 
     kind: str
     job: str | None
     """Its class; None of the line of all."""
-    sources: int
-    rows: int
-    error: float
-    """Mean relative error."""
-    stated: float
-    """Share inside the intervals that were stated."""
-    covered: float
-    """Share inside those of today, the source left out."""
-    covered_rows: float
-    """The same by row."""
-    half_width: float
-    """Median, of today's."""
-    scores: tuple[float, float, float]
-    """Winkler scores: stated, today's, and of one constant width, which a single source has none of."""
+    stated: Summary
+    today: Summary
+    """By the scales of the other sources."""
+    constant: Summary
+    """By one width, which a single source has none of."""
 
     @property
     def name(self) -> str:
@@ -244,14 +223,14 @@ class Line(NamedTuple):
         return f"- {self.job}" if self.job else self.kind
 
     @property
+    def half_width(self) -> float:
+        """Median, of today's intervals."""
+        return self.today.half_width or 0.0
+
+    @property
     def factor(self) -> float:
         """Either way, that the half-width is."""
         return math.exp(self.half_width)
-
-    @property
-    def score_words(self) -> str:
-        """The scores, as a cell."""
-        return ", ".join("-" if math.isnan(score) else f"{score:.2f}" for score in self.scores)
 
 
 def lines() -> list[Line]:
@@ -268,33 +247,19 @@ def lines() -> list[Line]:
 
 
 def _line(kind: str, job: str | None, judged: list[Judged]) -> Line:
-    entries, sources = [each.entry for each in judged], [each.source for each in judged]
-    errors = [each.error for each in entries]
-    widths = {
-        "stated": [each.half_width for each in entries],
-        "today's": [each.half_width for each in judged],
-        "constant": [each.constant for each in judged],
-    }
-    held = {
-        of: [float(abs(error) <= half) for error, half in zip(errors, halves, strict=True)]
-        for of, halves in widths.items()
-    }
+    def by(half_width: Callable[[Judged], float]) -> Summary:
+        rows = [
+            JudgedRow(each.entry.id, each.source, each.entry.error, half_width(each), half_width(each))
+            for each in judged
+        ]
+        return summarise(kind, "", rows)
 
-    def over_sources(values: Iterable[float]) -> float:
-        return mean_of_means(zip(sources, values, strict=True)) or 0.0
-
-    stated, today, constant = (over_sources(map(winkler, errors, halves)) for halves in widths.values())
     return Line(
         kind,
         job,
-        len(set(sources)),
-        len(judged),
-        over_sources(abs(math.expm1(-error)) for error in errors),
-        over_sources(held["stated"]),
-        over_sources(held["today's"]),
-        fmean(held["today's"]),
-        median(widths["today's"]),
-        (stated, today, constant),
+        by(lambda each: each.entry.half_width),
+        by(lambda each: each.half_width),
+        by(lambda each: each.constant),
     )
 
 
@@ -326,6 +291,7 @@ def _facts(rows: Sequence[Line]) -> list[tuple[str, Open, float, float]]:
     for kind in (TRANSFORMERS, DATA_PARALLEL):
         known = next(row for row in rows if row.kind.startswith(kind) and row.job == KNOWN)
         for option in worth_stating(kind):
-            (one,) = left_open(kind, {option: True}, known.half_width / NORMAL_80)
-            result.append((known.kind, one, known.half_width * one.factor, known.half_width))
+            half = known.half_width
+            (one,) = left_open(kind, {option: True}, half / NORMAL_80)
+            result.append((known.kind, one, half * one.factor, half))
     return sorted(result, key=lambda each: each[2] / each[3], reverse=True)

@@ -61,11 +61,8 @@ def append(
 
 def _learned() -> dict[str, str]:
     """Ids of the rows that the shipped fits learned from, and their sources."""
-    return {
-        **{run.run_id: run.source for run in shipped_runs()},
-        **{run.run_id: run.source for run in shipped_transformer_runs()},
-        **{each.measurement_id: each.source for each in shipped_measurements()},
-    }
+    every: Iterable[Any] = (*shipped_runs(), *shipped_transformer_runs(), *shipped_measurements())
+    return {each.run_id: each.source for each in every}
 
 
 def _entries(rows: Iterable[Outcome], version: str, catalogue: Catalogue) -> Iterator[Entry]:
@@ -74,11 +71,9 @@ def _entries(rows: Iterable[Outcome], version: str, catalogue: Catalogue) -> Ite
             continue
         kind, job, scale = _class_of(row, catalogue)
         error, half = math.log(row.measured / row.predicted), math.log(row.high_80 / row.predicted)
-        yield Entry(version, kind, row.run.source, _id(row), job, round(error, 3), round(half, 3), scale)
-
-
-def _id(row: Outcome) -> str:
-    return str(row.run.measurement_id if isinstance(row, CollectiveRow) else row.run.run_id)
+        yield Entry(
+            version, kind, row.run.source, row.run.run_id, job, round(error, 3), round(half, 3), scale
+        )
 
 
 def _class_of(row: Any, catalogue: Catalogue) -> tuple[str, str, float]:

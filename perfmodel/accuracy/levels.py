@@ -17,15 +17,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perfmodel.accuracy.by_source import quantile
+from perfmodel.accuracy.by_source import COVERED, quantile
 from perfmodel.accuracy.facts import KINDS, facts
 from perfmodel.accuracy.held_out import learned_part
 from perfmodel.accuracy.leave_out_transformers import TransformerFolds, shipped_transformers
-from perfmodel.accuracy.ledger import COVERED, NAME, ledger, left_out, scales
+from perfmodel.accuracy.ledger import NAME, ledger, left_out, scales
 from perfmodel.accuracy.runs import TRUSTED
 from perfmodel.accuracy.transformer_compare import novelty_of
 from perfmodel.accuracy.transformer_rows import TransformerRun, read_transformer_runs
-from perfmodel.anchor import SHARED_BY
 from perfmodel.arrays import Array, Flags, Places
 from perfmodel.evidence import RESULT, TRANSFORMERS
 from perfmodel.least_squares import solved
@@ -33,7 +32,9 @@ from perfmodel.reading import read_table
 from perfmodel.resources import folder
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.profiled import NORMAL_80
-from perfmodel.transformers.levels import DISTANCES, NAMED, Levels, Traits, conditioned
+from perfmodel.transformers.job import rows as rows_of
+from perfmodel.transformers.job import stacked
+from perfmodel.transformers.levels import DISTANCES, Levels, Traits, apart, conditioned
 from perfmodel.transformers.uncertainty import Novelty
 from perfmodel.writing import write_whole
 
@@ -66,34 +67,27 @@ class Source(NamedTuple):
     """ln(measured / predicted), shape (rows,)."""
     spreads: Array
     """Standard deviations that intervals stand for without any run given, shape (rows,)."""
-    apart: Array
-    """Shape (rows, rows, distances)."""
+    apart: dict[str, Array]
+    """By each of ``DISTANCES``, shape (rows, rows)."""
     is_same_network: Array
     """Shape (rows, rows)."""
 
     def covariance(self, levels: Levels, of_source: Any) -> Array:
         """Return that of the errors, shape (rows, rows), by the deviation of the source's error."""
         source = of_source * np.broadcast_to(of_source, len(self.misses))[:, None]
-        apart = dict(zip(DISTANCES, np.moveaxis(self.apart, -1, 0), strict=True))
         rest = levels.rest**2 * np.eye(len(self.misses))
-        return np.asarray(levels.shared(source, self.is_same_network, apart) + rest)
+        return np.asarray(levels.shared(source, self.is_same_network, self.apart) + rest)
 
 
 def source_of(
     name: str, is_new: bool, runs: Sequence[TransformerRun], misses: Array, spreads: Array
 ) -> Source:
     """Return runs of a source, each with a case, as arrays."""
-    traits = [traits_of(run) for run in runs]
-    columns = [np.array([getattr(each, key) for each in traits]) for key in NAMED]
-    differ = [(column[:, None] != column).astype(float) for column in columns]
-    layouts = np.array([[float(getattr(each.layout, key)) for key in SHARED_BY] for each in traits])
-    differ.append((layouts[:, None] != layouts).sum(-1) / 2)
-    sizes = np.log(np.array([[float(size) for size in each.sizes] for each in traits]))
-    differ += list(np.moveaxis(abs(sizes[:, None] - sizes), -1, 0))
-    networks = np.array([each.network for each in traits])
-    same = (networks[:, None] == networks).astype(float)
+    traits: Traits = stacked([traits_of(run) for run in runs])
+    one: Traits = rows_of(traits, (slice(None), None))
+    same = np.asarray(one.network == traits.network, float)
     ids = tuple(run.run_id for run in runs)
-    return Source(name, is_new, ids, misses, spreads, np.stack(differ, axis=-1), same)
+    return Source(name, is_new, ids, misses, spreads, apart(one, traits), same)
 
 
 def traits_of(run: TransformerRun) -> Traits:
@@ -149,7 +143,7 @@ def _drawn(each: Source) -> Source:
     return each._replace(
         misses=each.misses[some],
         spreads=each.spreads[some],
-        apart=each.apart[within],
+        apart={name: of[within] for name, of in each.apart.items()},
         is_same_network=each.is_same_network[within],
     )
 

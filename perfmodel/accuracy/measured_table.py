@@ -7,7 +7,7 @@ import io
 import math
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -17,6 +17,10 @@ from perfmodel.specs.names import NONE, word_of
 from perfmodel.writing import write_whole
 
 AnyValue = TypeVar("AnyValue")
+NOT_STATED = "not stated"
+"""The source of rows that name none."""
+UNSTATED_TRUST = "B"
+"""Assumed where a row states none, which makes it trust B."""
 
 
 def records(path: Path, before: str | None = None) -> list[dict[str, str]]:
@@ -83,6 +87,10 @@ def one_of(words: Sequence[str], synonyms: Mapping[str, str] = NONE) -> Callable
     return check
 
 
+_number = number(low=0.0, expected="a number, not negative")
+_whole = whole(10**12, least=0)
+
+
 class Line(NamedTuple):
     """One measured row as it was published."""
 
@@ -102,6 +110,20 @@ class Line(NamedTuple):
         """The cells that are not blank."""
         return {column: cell for column, cell in self.cells.items() if cell}
 
+    @property
+    def source(self) -> str:
+        """Who measured it."""
+        return self.text("source") or NOT_STATED
+
+    @property
+    def trust(self) -> str:
+        """From A to D."""
+        return self.text("trust") or UNSTATED_TRUST
+
+    def id(self, column: str) -> str:
+        """Return its id; where it states none, its line."""
+        return self.text(column) or f"line {self.place}"
+
     def text(self, column: str) -> str:
         """Return a cell; nothing where there is no such column."""
         return self.cells.get(column, "")
@@ -116,6 +138,18 @@ class Line(NamedTuple):
         cell = self.text(column)
         return self.checked(column, cell, check) if cell else None
 
+    def number(self, column: str) -> float | None:
+        """Return a number that is not negative, None where the cell is blank."""
+        return self.read(column, _number)
+
+    def whole(self, column: str) -> int | None:
+        """Return a whole number, None where the cell is blank."""
+        return self.read(column, _whole)
+
+    def word(self, column: str, known: Sequence[str]) -> str:
+        """Return one of some words, or nothing."""
+        return self.read(column, one_of(known)) or ""
+
     def checked(self, column: str, cell: str, check: Callable[[str], AnyValue]) -> AnyValue:
         """Return what a cell holds, blank or not; InputError where that does not fit."""
         try:
@@ -124,39 +158,44 @@ class Line(NamedTuple):
             raise InputError(f"{self.where}, column {column}: {cell[:60]!r}; expected {error}") from None
 
 
-def measured_lines(path: Path, columns: Sequence[str], before: str | None = None) -> Iterator[Line]:
-    """Yield the rows of a file.
+def measured_table(path: Path | str, before: str | None = None) -> tuple[list[str], list[Line]]:
+    """Return the header of a file, and its rows that are not blank.
 
     Parameters
     ----------
-    columns : that must be there
     before : first cell of the row to stop at; None, the file is read to its end
 
     Raises
     ------
-    InputError : a file that cannot be read, a missing column, a row of another length than the header
+    InputError : a file that cannot be read, a column that is there twice, a row of another length than the
+        header
     """
+    result = []
     try:
         with read_table(path, before=before) as file:
             reader = csv.reader(file, strict=True)
             header = [name.strip() for name in next(reader, [])]
-            missing = [name for name in columns if name not in header]
-            if missing:
-                more = ", ..." if missing[4:] else ""
-                raise InputError(
-                    f"{path}: line 1: no column {', '.join(missing[:4])}{more}; "
-                    f"validation/README.md describes them"
-                )
-            if twice := [name for name in columns if header.count(name) > 1]:
+            if twice := [name for name in header if name and header.count(name) > 1]:
                 raise InputError(f"{path}: line 1: column {twice[0]} is there twice")
             for cells in reader:
-                if not cells:
-                    continue
-                if len(cells) != len(header):
+                if cells and len(cells) != len(header):
                     raise InputError(
                         f"{path}: line {reader.line_num}: {len(cells)} cells; the header has {len(header)}"
                     )
-                named = {name: cell.strip() for name, cell in zip(header, cells, strict=True) if name}
-                yield Line(path, reader.line_num, named)
+                if any(cells):
+                    named = {name: cell.strip() for name, cell in zip(header, cells, strict=True) if name}
+                    result.append(Line(Path(path), reader.line_num, named))
     except csv.Error as error:
         raise InputError(f"{path}: line {reader.line_num}: not CSV: {error}") from None
+    return header, result
+
+
+def measured_lines(path: Path, columns: Sequence[str], before: str | None = None) -> list[Line]:
+    """Return the rows of ``measured_table``, all of whose ``columns`` must be there; else InputError."""
+    header, lines = measured_table(path, before)
+    if missing := [name for name in columns if name not in header]:
+        more = ", ..." if missing[4:] else ""
+        raise InputError(
+            f"{path}: line 1: no column {', '.join(missing[:4])}{more}; validation/README.md describes them"
+        )
+    return lines

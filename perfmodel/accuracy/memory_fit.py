@@ -9,13 +9,13 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from statistics import fmean, median
 from typing import Any, NamedTuple
 
-from perfmodel.accuracy.by_source import by_source, quantile
+from perfmodel.accuracy.by_source import COVERED, by_source, quantile
 from perfmodel.accuracy.held_out import learned_part
 from perfmodel.accuracy.transformer_memory import Peak, needed_bytes, new_cells, peaks
 from perfmodel.accuracy.transformer_rows import (
@@ -29,8 +29,6 @@ from perfmodel.specs.store import Catalogue
 from perfmodel.writing import write_whole
 
 FILES = "transformer_memory.csv", "measured/transformer_memory.csv"
-SHARE = 0.80
-"""Of peaks within their interval."""
 NO_OPTION = {
     "QLoRA": "4-bit weights",
     "8-bit": "an optimizer with states of 8 bits",
@@ -57,17 +55,16 @@ class Outcome(NamedTuple):
 class Judged(NamedTuple):
     """Verdicts and peaks of a source, by widths learned without it."""
 
-    verdicts: int
-    """Of runs that state their layout, recomputation and sharding."""
-    certain: int
-    right: int
+    new: bool
+    """Whether the source came after the model was made."""
+    certain: list[bool]
+    """Of each run that states its layout, recomputation and sharding, whether its verdict is certain."""
+    right: list[bool]
     """Of the certain ones."""
     errors: list[float]
     """Predicted over published peaks, less 1; sizes alone."""
-    covered: int
-    """Peaks inside their 80 % interval."""
-    new: bool
-    """Whether the source came after the model was made."""
+    covered: list[bool]
+    """Whether each peak is inside its 80 % interval."""
 
     @property
     def mean(self) -> float:
@@ -136,7 +133,7 @@ def half_width(of: Sequence[Peak]) -> float:
     With K sources it is read at 0.8 (1 + 1/K), at most 1, as is right for one more source of their kind.
     """
     errors = by_source((peak.run.source, abs(math.log(1 + peak.error))) for peak in of)
-    return quantile(errors, min(SHARE * (1 + 1 / len(errors)), 1.0))
+    return quantile(errors, min(COVERED * (1 + 1 / len(errors)), 1.0))
 
 
 def half_widths(without: str = "") -> dict[str, float]:
@@ -156,23 +153,23 @@ def judged() -> dict[str, Judged]:
 def _judged(source: str, new: bool) -> Judged:
     widths = half_widths(source)
     own = [peak for peak in shipped_peaks() if peak.run.source == source]
-    covered = sum(abs(math.log(1 + peak.error)) <= widths[kind_of(peak)] for peak in own)
-    every = [
-        (_probability(each.run, widths[each.kind]), each.fits)
-        for each in outcomes()
-        if each.run.source == source
-    ]
-    certain = [(chance >= 0.5) == fits for chance, fits in every if _certain(chance)]
-    return Judged(len(every), len(certain), sum(certain), [abs(peak.error) for peak in own], covered, new)
+    covered = [abs(math.log(1 + peak.error)) <= widths[kind_of(peak)] for peak in own]
+    of = [each for each in outcomes() if each.run.source == source]
+    verdicts = [(needed_bytes(each.run), _capacity(each.run), widths[each.kind], each.fits) for each in of]
+    return Judged(new, *_verdicts(verdicts), [abs(peak.error) for peak in own], covered)
 
 
-def _probability(run: TransformerRun, width: float) -> float:
+def _capacity(run: TransformerRun) -> float:
     assert run.case is not None
-    return float(odds(needed_bytes(run), run.case.chip.memory_bytes, width).fits_probability)
+    return float(run.case.chip.memory_bytes)
 
 
-def _certain(probability: float) -> bool:
-    return max(probability, 1 - probability) >= CERTAIN
+def _verdicts(of: Iterable[tuple[float, float, float, bool]]) -> tuple[list[bool], list[bool]]:
+    """Whether verdicts on needs in capacities, by widths, are certain, and whether those are right."""
+    each = [(float(odds(need, size, width).fits_probability), fits) for need, size, width, fits in of]
+    certain = [max(chance, 1 - chance) >= CERTAIN for chance, _ in each]
+    right = [(chance >= 0.5) == fits for (chance, fits), sure in zip(each, certain, strict=True) if sure]
+    return certain, right
 
 
 def on_other_accelerators() -> dict[str, Judged]:
@@ -182,19 +179,16 @@ def on_other_accelerators() -> dict[str, Judged]:
     """
     catalogue = Catalogue.built_in()
     sizes = sorted({catalogue.accelerator(name).memory_capacity for name in catalogue.ids("accelerators")})
+    stated = [peak for peak in shipped_peaks() if peak.run.states_layout and peak.run.states_memory]
     result: dict[str, Judged] = {}
-    for source in sorted({peak.run.source for peak in shipped_peaks()}):
-        widths, certain, count = half_widths(source), [], 0
-        own = [peak for peak in shipped_peaks() if peak.run.source == source]
-        for peak in (each for each in own if each.run.states_layout and each.run.states_memory):
-            needed = needed_bytes(peak.run)
-            for size in sizes:
-                chance = float(odds(needed, size, widths[kind_of(peak)]).fits_probability)
-                count += 1
-                if _certain(chance):
-                    certain.append((chance >= 0.5) == (needed / (1 + peak.error) <= size))
-        if count:
-            result[source] = Judged(count, len(certain), sum(certain), [], 0, False)
+    for source, own in by_source((peak.run.source, peak) for peak in stated).items():
+        widths, needs = half_widths(source), [(peak, needed_bytes(peak.run)) for peak in own]
+        verdicts = (
+            (need, size, widths[kind_of(peak)], need / (1 + peak.error) <= size)
+            for peak, need in needs
+            for size in sizes
+        )
+        result[source] = Judged(False, *_verdicts(verdicts), [], [])
     return result
 
 

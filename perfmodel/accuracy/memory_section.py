@@ -3,63 +3,59 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import cache
-from statistics import fmean
-from typing import TYPE_CHECKING
+from statistics import median_high
 
+from perfmodel.accuracy.by_source import mean_of_means
 from perfmodel.accuracy.memory_fit import Judged, half_widths, judged, on_other_accelerators, refused
+from perfmodel.accuracy.summary import mean
 from perfmodel.templating import render
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 
 @cache
 def section() -> str:
     """Return the section, as Markdown; made once."""
-    sources, others = judged(), on_other_accelerators()
-    new = [each for each in sources.values() if each.new]
+    sources = judged()
+    new = {name: each for name, each in sources.items() if each.new}
     return render(
         "memory.md.j2",
         sources=sources,
-        overall=[
-            ("of all sources", shares(sources.values())),
-            ("of new sources", shares(new)),
-            ("on accelerators of other sizes", shares(others.values())),
-        ],
-        peaks=[
-            ("all", peak_shares(sources.values())),
-            ("of new sources", peak_shares(new)),
-        ],
+        overall={
+            "of all sources": shares(sources),
+            "of new sources": shares(new),
+            "on accelerators of other sizes": shares(on_other_accelerators()),
+        },
+        peaks={"all": peak_shares(sources), "of new sources": peak_shares(new)},
         factors={kind: math.exp(width) for kind, width in half_widths().items()},
         refused=refused(),
     )
 
 
-def shares(of: Collection[Judged]) -> dict[str, float]:
-    """Return shares of verdicts that are certain, and of these that are right, by row and over sources."""
-    stated = [each for each in of if each.verdicts]
-    sure = [each for each in stated if each.certain]
+def _means(of: Mapping[str, Judged], what: str) -> dict[str, float | None]:
+    """Mean of one thing by row, and over the means of sources."""
+    rows = [(source, value) for source, each in of.items() for value in getattr(each, what)]
+    return {what: mean(value for _, value in rows), f"{what}_over_sources": mean_of_means(rows)}
+
+
+def shares(of: Mapping[str, Judged]) -> dict[str, float | None]:
+    """Return shares of verdicts that are certain, and of these that are right."""
+    verdicts = [len(each.certain) for each in of.values() if each.certain]
     return {
-        "sources": len(stated),
-        "verdicts": sum(each.verdicts for each in stated),
-        "certain": sum(each.certain for each in stated) / sum(each.verdicts for each in stated),
-        "certain_over_sources": fmean(each.certain / each.verdicts for each in stated),
-        "right": sum(each.right for each in sure) / sum(each.certain for each in sure),
-        "right_over_sources": fmean(each.right / each.certain for each in sure),
+        "sources": len(verdicts),
+        "verdicts": sum(verdicts),
+        **_means(of, "certain"),
+        **_means(of, "right"),
     }
 
 
-def peak_shares(of: Collection[Judged]) -> dict[str, float]:
-    """Return errors of peaks and the coverage of their intervals, by row and over sources."""
-    known = [each for each in of if each.errors]
-    rows = [error for each in known for error in each.errors]
+def peak_shares(of: Mapping[str, Judged]) -> dict[str, float | None]:
+    """Return errors of peaks and the coverage of their intervals."""
+    rows = [error for each in of.values() for error in each.errors]
     return {
-        "sources": len(known),
+        "sources": sum(bool(each.errors) for each in of.values()),
         "peaks": len(rows),
-        "mean": fmean(rows),
-        "median": sorted(rows)[len(rows) // 2],
-        "mean_over_sources": fmean(each.mean for each in known),
-        "covered": sum(each.covered for each in known) / len(rows),
-        "covered_over_sources": fmean(each.covered / len(each.errors) for each in known),
+        "median": median_high(rows),
+        **_means(of, "errors"),
+        **_means(of, "covered"),
     }

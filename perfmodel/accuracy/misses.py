@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 from perfmodel.resources import folder
 
@@ -16,31 +16,22 @@ KINDS = ("source", "accelerator", "workload", "strategy", "world-size")
 _HEADING = re.compile(rf"^#+ ({'|'.join(KINDS)}): (.+?)\s*$", re.MULTILINE)
 
 
-class Miss(NamedTuple):
-    """Error of a family in one mode."""
-
-    median: float
-    """Absolute error."""
-    n: int
-
-
-def beyond_limit(summaries: Iterable[dict[str, Any]]) -> dict[tuple[str, str], dict[str, Miss]]:
+def beyond_limit(summaries: Iterable[dict[str, Any]]) -> dict[tuple[str, str], dict[str, dict[str, Any]]]:
     """Return the families, however small, whose median error exceeds the limit in any mode.
 
     Returns
     -------
-    (kind, name), such as ``("source", "pollux")`` -> mode -> how far, in every mode it was predicted in
+    (kind, name), such as ``("source", "pollux")`` -> mode -> statistics, in every mode it was predicted in
     """
-    result: dict[tuple[str, str], dict[str, Miss]] = {}
+    result: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
     for summary in summaries:
         for kind in KINDS:
             for name, group in summary["by"][kind].items():
-                miss = Miss(group["median_absolute_error"], group["n"])
-                result.setdefault((kind, name), {})[summary["mode"]] = miss
+                result.setdefault((kind, name), {})[summary["mode"]] = group
     return {
         family: modes
         for family, modes in result.items()
-        if any(miss.median > LIMIT for miss in modes.values())
+        if any(group["median_absolute_error"] > LIMIT for group in modes.values())
     }
 
 

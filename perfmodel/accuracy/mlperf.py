@@ -6,26 +6,23 @@ of epochs against batch size is fitted to them, and an anchor, where one is aske
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from statistics import median
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
-from perfmodel.accuracy.campaign import ENDS, Outcome
-from perfmodel.accuracy.mlperf_rows import ROUNDS, Submission, shipped_submissions
-from perfmodel.accuracy.mlperf_rules import evaluation_of, scenario_of_submission, target_of
+from perfmodel.accuracy.by_source import by_source
+from perfmodel.accuracy.campaign import ENDS, Mode, Outcome
+from perfmodel.accuracy.mlperf_rows import Submission, scenario_of_submission, shipped_submissions
+from perfmodel.accuracy.mlperf_rules import ROUNDS
 from perfmodel.accuracy.scenarios import Refused, with_options
-from perfmodel.accuracy.summary import Errors, errors
-from perfmodel.epochs_to_target import FEWEST_BATCH_SIZES, fit_epochs
-from perfmodel.equations.critical_batch import epochs_to_target
+from perfmodel.accuracy.summary import by_group, by_reason, statistics
+from perfmodel.epochs_to_target import FEWEST_BATCH_SIZES, EpochsFit, fit_epochs
 from perfmodel.errors import InputError
 from perfmodel.prediction import predict
-from perfmodel.prediction.result import Interval
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 
-Mode = Literal["specs", "anchored"]
 ANCHOR_STEPS = 4
 """Steps of the anchor's iteration; each reduces the error about tenfold."""
 
@@ -38,145 +35,85 @@ EVALUATED = "evaluation included"
 """In the note of a row whose samples per second count the time of evaluations."""
 
 
-class Curve(NamedTuple):
-    """Samples to a target against batch size, fitted to some rounds."""
+def curve_without(round_: str, benchmark: str, submissions: Iterable[Submission]) -> EpochsFit:
+    """Return samples to a target against batch size, by the other rounds, on any accelerator.
 
-    smallest_samples: float
-    critical_batch_size: float | None
-    """None where no growth with the batch is seen."""
-    same_target: bool
-    """Whether those rounds had the same target."""
-    submissions: int
-
-    def samples(self, global_batch_size: float) -> float:
-        """Samples until the target is met."""
-        if self.critical_batch_size is None:
-            return self.smallest_samples
-        return float(epochs_to_target(self.smallest_samples, self.critical_batch_size, global_batch_size))
-
-
-def curve_without(round_: str, benchmark: str, submissions: Iterable[Submission]) -> Curve:
-    """Fit the other rounds of a benchmark, on any accelerator.
-
-    The rounds with the same target, where they hold enough batch sizes; else all.  As in the shipped curves,
-    the medians of each batch size are fitted, weighted by submissions.
+    The rounds with the same target, where they hold enough batch sizes; else all, and the target is blank.
+    As in the shipped curves, the medians of each batch size are fitted, weighted by submissions.
 
     Raises
     ------
     Refused : the other rounds hold too few batch sizes
     """
-    others = [
-        s for s in submissions if s.benchmark == benchmark and s.round != round_ and s.samples_to_target
-    ]
-    target = next(target_of(s) for s in submissions if s.benchmark == benchmark and s.round == round_)
-    similar = _by_batch(s for s in others if target_of(s) == target)
-    same_target = len(similar) >= FEWEST_BATCH_SIZES
-    groups = similar if same_target else _by_batch(others)
-    if len(groups) < FEWEST_BATCH_SIZES:
-        raise Refused("no other round tells the epochs", benchmark)
-    smallest, critical, _ = fit_epochs(
-        list(groups), [median(seen) for seen in groups.values()], [len(seen) for seen in groups.values()]
-    )
-    return Curve(smallest, critical, same_target, sum(map(len, groups.values())))
-
-
-def _by_batch(submissions: Iterable[Submission]) -> dict[float, list[float]]:
-    groups: defaultdict[float, list[float]] = defaultdict(list)
-    for each in submissions:
-        if each.samples_to_target:
-            groups[float(each.global_batch_size)].append(each.samples_to_target)
-    return dict(groups)
+    every = [each for each in submissions if each.benchmark == benchmark]
+    others = [each for each in every if each.round != round_ and each.samples_to_target]
+    target = next(each.rules.target for each in every if each.round == round_)
+    for rows, common in ([each for each in others if each.rules.target == target], target), (others, ""):
+        groups = by_source((float(each.batch), each.samples_to_target or 0.0) for each in rows)
+        if len(groups) >= FEWEST_BATCH_SIZES:
+            counts = [len(seen) for seen in groups.values()]
+            curve = fit_epochs(list(groups), [*map(median, groups.values())], [*map(float, counts)])
+            ends = min(groups), max(groups)
+            return EpochsFit(benchmark, common, "samples", "samples", *curve, *ends, len(groups), sum(counts))
+    raise Refused("no other round tells the epochs", benchmark)
 
 
 class Iteration(Outcome):
-    """The measured iteration of a submission, and what the model says of it; times in seconds."""
+    """The iteration of a submission; times in seconds."""
 
     run: Submission
     """What was measured."""
 
 
-class Answer(NamedTuple):
-    """A submission and what the model says of it; numbers are None where it had to refuse."""
+class Made(NamedTuple):
+    """What a predicted time to train is made of; None where it is refused."""
 
-    submission: Submission
-    """What was measured."""
-    mode: Mode
-    """Whether it is predicted from specs or from an anchor."""
+    iteration: Iteration
+    """Measured [s], where the row states a rate, and predicted."""
     samples_to_target: float | None = None
     """By the curve of the other rounds."""
     samples_per_second: float | None = None
     """By the model, evaluations apart."""
     evaluation_time: float | None = None
     """Of all evaluations until the target is met [s]."""
-    naive_time: float | None = None
-    """What a previous round alone would say [s]; None in the first."""
-    anchor: str = ""
+    anchor: str | None = None
     """Accelerator that was anchored on."""
-    interval: Interval | None = None
-    """Of the iteration time, as ``predict`` gives it."""
-    reason: str = ""
-    """Why there is no prediction."""
+    curve: EpochsFit | None = None
 
-    @property
-    def iteration_time(self) -> float | None:
-        """Measured [s], where the row states a rate."""
-        rate = self.submission.samples_per_second
-        return None if rate is None else self.submission.global_batch_size / rate
 
-    @property
-    def iteration(self) -> Iteration:
-        """The iteration, beside what the model says of it."""
-        asked, rate = self.submission, self.samples_per_second
-        ends = {name: getattr(self.interval, name) for name in ENDS if self.interval}
-        time = None if rate is None else asked.global_batch_size / rate
-        return Iteration(self.iteration_time, time, **ends, mode=self.mode, run=asked)
+class Row(Outcome):
+    """A submission and what the model says of its time to train; times in seconds."""
 
-    def time_with(self, samples: float | None = None, rate: float | None = None) -> float | None:
-        """Time to train [s], with samples to the target or samples per second put in the model's place."""
-        samples, rate = samples or self.samples_to_target, rate or self.samples_per_second
-        if samples is None or rate is None or self.evaluation_time is None:
-            return None
-        return samples / rate + self.evaluation_time
-
-    @property
-    def time_to_train(self) -> float | None:
-        """What the model says [s]."""
-        return self.time_with()
-
-    @property
-    def error(self) -> float | None:
-        """Signed: predicted over measured, less 1; positive where we say too slow."""
-        return self.error_of(self.time_to_train)
-
-    def error_of(self, time: float | None) -> float | None:
-        """The same of another time [s]."""
-        return None if time is None else time / self.submission.time_to_train - 1
+    run: Submission
+    """What was measured."""
+    made: Made
+    """What the prediction is made of."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as people script against it."""
-        asked = self.submission
+        of, made = self.run, self.made
         return {
-            "run_id": asked.run_id,
-            "round": asked.round,
-            "benchmark": asked.benchmark,
-            "system": asked.system,
-            "accelerator": asked.accelerator,
-            "world_size": asked.world_size,
-            "global_batch_size": asked.global_batch_size,
+            "run_id": of.job.run_id,
+            "round": of.round,
+            "benchmark": of.benchmark,
+            "system": of.system,
+            "accelerator": of.job.accelerator,
+            "world_size": of.job.world_size,
+            "global_batch_size": of.batch,
             "mode": self.mode,
-            "measured_time_to_train": asked.time_to_train,
-            "time_to_train": self.time_to_train,
-            "naive_time_to_train": self.naive_time,
-            "measured_samples_to_target": asked.samples_to_target,
-            "samples_to_target": self.samples_to_target,
-            "measured_samples_per_second": asked.samples_per_second,
-            "samples_per_second": self.samples_per_second,
-            "evaluation_time": self.evaluation_time,
-            "measured_iteration_time": self.iteration_time,
-            "iteration_time": self.iteration.predicted,
-            **self.iteration.ends,
-            "anchor": self.anchor or None,
-            "reason": self.reason or None,
+            "measured_time_to_train": self.measured,
+            "time_to_train": self.predicted,
+            "naive_time_to_train": self.naive,
+            "measured_samples_to_target": of.samples_to_target,
+            "samples_to_target": made.samples_to_target,
+            "measured_samples_per_second": of.job.samples_per_second,
+            "samples_per_second": made.samples_per_second,
+            "evaluation_time": made.evaluation_time,
+            "measured_iteration_time": made.iteration.measured,
+            "iteration_time": made.iteration.predicted,
+            **made.iteration.ends,
+            "anchor": made.anchor,
+            "reason": self.reason,
         }
 
 
@@ -185,8 +122,9 @@ def compare_mlperf(
     submissions: Sequence[Submission] | None = None,
     catalogue: Catalogue | None = None,
     earlier: bool = False,
-) -> list[Answer]:
-    """Predict the time to train of every submission on an NVIDIA accelerator, in order.
+    others: Sequence[Submission] = (),
+) -> list[Row]:
+    """Predict the time to train of every submission, in order; what is refused stays in, with the reason.
 
     Parameters
     ----------
@@ -195,32 +133,13 @@ def compare_mlperf(
     submissions : by default those that come along; other makers' tell about epochs and nothing else
     catalogue : hardware; by default what comes with the package
     earlier : whether a round is predicted from earlier rounds alone, as a forecast must be
+    others : submissions beside them that tell of other rounds; one with the id of one of them is left out
     """
-    submissions = shipped_submissions() if submissions is None else submissions
-    catalogue = Catalogue.of(catalogue)
-    asked = _Rounds(submissions, catalogue, earlier)
-    return [asked.answer(each, mode) for each in submissions if asked.is_nvidia(each.accelerator)]
-
-
-def answers_beside(
-    own: Sequence[Submission], others: Sequence[Submission], catalogue: Catalogue, mode: Mode = "specs"
-) -> list[Answer]:
-    """Predict some submissions, by what the other rounds of all tell; one of another maker is refused.
-
-    Parameters
-    ----------
-    own : to be predicted
-    others : submissions beside them; one with the same id as one of ``own`` is left out
-    catalogue : hardware
-    mode : as of ``compare_mlperf``
-    """
-    names = {each.run_id for each in own}
-    seen = [*(each for each in others if each.run_id not in names), *own]
-    asked = _Rounds(seen, catalogue, earlier=False)
-    return [
-        asked.answer(each, mode) if asked.is_nvidia(each.accelerator) else Answer(each, mode, reason=OTHERS)
-        for each in own
-    ]
+    asked = shipped_submissions() if submissions is None else submissions
+    names = {each.job.run_id for each in asked}
+    seen = [*(each for each in others if each.job.run_id not in names), *asked]
+    rounds = _Rounds(seen, Catalogue.of(catalogue), earlier)
+    return [rounds.row(each, mode) for each in asked]
 
 
 class _Rounds:
@@ -245,20 +164,26 @@ class _Rounds:
         held = ROUNDS[: ROUNDS.index(round_) + 1] if self.earlier else ROUNDS
         return [each for each in self.submissions if each.round in held]
 
-    def answer(self, asked: Submission, mode: Mode) -> Answer:
+    def row(self, asked: Submission, mode: Mode) -> Row:
+        iteration = Iteration(asked.iteration_time, mode=mode, run=asked)
+        row = Row(asked.time_to_train, mode=mode, run=asked, made=Made(iteration))
         try:
-            curve = self.curve(asked.round, asked.benchmark)
-            scenario, anchor = scenario_of_submission(asked, self.catalogue), ""
+            if not self.is_nvidia(asked.job.accelerator):
+                return row._replace(reason=OTHERS)
+            curve: EpochsFit = self.curve(asked.round, asked.benchmark)
+            scenario, anchor = scenario_of_submission(asked, self.catalogue), None
             if mode == "anchored":
                 anchor, factor = self._anchor(asked)
                 scenario = self._anchored(asked, factor)
             result = predict(scenario, self.catalogue)
         except (Refused, InputError) as error:
-            return Answer(asked, mode, reason=str(error))
-        samples = curve.samples(asked.global_batch_size)
-        evaluating = evaluation_time(asked, samples, result.terms["forward_time"])
-        rate, naive = asked.global_batch_size / result.iteration_time, self._naive(asked)
-        return Answer(asked, mode, samples, rate, evaluating, naive, anchor, result.interval)
+            return row._replace(reason=str(error))
+        samples, rate = float(curve.epochs(asked.batch)), asked.batch / result.iteration_time
+        evaluating = asked.rules.evaluation_time(samples, asked.batch, result.terms["forward_time"])
+        ends = {name: getattr(result.interval, name) for name in ENDS if result.interval}
+        iteration = iteration._replace(predicted=asked.batch / rate, **ends)
+        made = Made(iteration, samples, rate, evaluating, anchor, curve)
+        return row._replace(predicted=samples / rate + evaluating, naive=self._naive(asked), made=made)
 
     def _anchored(self, asked: Submission, factor: float) -> Scenario:
         """The scenario of a submission, from one accelerator that takes ``factor`` times the model's time."""
@@ -273,18 +198,19 @@ class _Rounds:
             for each in self.seen(asked.round)
             if each.benchmark == asked.benchmark
             and each.round != asked.round
-            and each.nodes == 1
-            and each.samples_per_second
-            and each.accelerator in self.known
-            and self.is_nvidia(each.accelerator)
+            and each.job.nodes == 1
+            and each.job.samples_per_second
+            and each.job.accelerator in self.known
+            and self.is_nvidia(each.job.accelerator)
         ]
-        built = self._design(asked.accelerator)
-        same = [each for each in others if each.accelerator == asked.accelerator]
-        similar = [each for each in others if self._design(each.accelerator) == built]
+        accelerator = asked.job.accelerator
+        built = self._design(accelerator)
+        same = [each for each in others if each.job.accelerator == accelerator]
+        similar = [each for each in others if self._design(each.job.accelerator) == built]
         factors = [factor for each in same or similar if (factor := self.factor(each)) is not None]
         if not factors:
             raise Refused("unanchored", "no other round measured one machine with this architecture")
-        return (asked.accelerator if same else built), median(factors)
+        return (accelerator if same else built), median(factors)
 
     def _design(self, accelerator: str) -> str:
         """Architecture and chip."""
@@ -293,17 +219,15 @@ class _Rounds:
 
     def _factor(self, single: Submission) -> float | None:
         """What the computation of one accelerator must be multiplied by for a machine's measured time."""
-        if single.samples_per_second is None:
-            return None
         try:
             scenario = scenario_of_submission(single, self.catalogue)
         except Refused:
             return None
-        measured, factor, evaluating = single.global_batch_size / single.samples_per_second, 1.0, 0.0
-        if EVALUATED in single.note and single.samples_to_target:
+        measured, factor, evaluating = single.iteration_time or 0.0, 1.0, 0.0
+        if EVALUATED in single.job.note and single.samples_to_target:
             forward_time = predict(scenario, self.catalogue).terms["forward_time"]
-            evaluations = evaluation_time(single, single.samples_to_target, forward_time)
-            evaluating = evaluations * single.global_batch_size / single.samples_to_target
+            whole = single.rules.evaluation_time(single.samples_to_target, single.batch, forward_time)
+            evaluating = whole * single.batch / single.samples_to_target
         for _ in range(ANCHOR_STEPS):
             trained = predict(self._anchored(single, factor), self.catalogue).iteration_time
             factor *= measured / (trained + factor * evaluating)
@@ -311,47 +235,33 @@ class _Rounds:
 
     def _naive(self, asked: Submission) -> float | None:
         """The last round before with the same accelerator: its samples, and its rate per accelerator."""
+        alike = [
+            each
+            for each in self.submissions
+            if (each.benchmark, each.job.accelerator) == (asked.benchmark, asked.job.accelerator)
+        ]
         for held in reversed(ROUNDS[: ROUNDS.index(asked.round)]):
-            result = [
-                each
-                for each in self.submissions
-                if (each.benchmark, each.round, each.accelerator)
-                == (asked.benchmark, held, asked.accelerator)
-            ]
-            rates = [each.samples_per_second / each.world_size for each in result if each.samples_per_second]
-            samples = [each.samples_to_target for each in result if each.samples_to_target]
+            of = [each for each in alike if each.round == held]
+            rates = [rate / each.job.world_size for each in of if (rate := each.job.samples_per_second)]
+            samples = [each.samples_to_target for each in of if each.samples_to_target]
             if rates and samples:
-                return median(samples) / (median(rates) * asked.world_size)
+                return median(samples) / (median(rates) * asked.job.world_size)
         return None
 
 
-def evaluation_time(asked: Submission, samples_to_target: float, forward_time: float) -> float:
-    """Return the time of all evaluations until the target is met [s].
+KEYS: dict[str, Callable[[Row], str]] = {
+    "benchmark": lambda row: row.run.benchmark,
+    "round": lambda row: f"{row.run.benchmark} {row.run.round}",
+}
+"""What rows are grouped by -> the group of a row."""
+
+
+def summarise_mlperf(rows: Sequence[Row], skipped: Sequence[str] = ()) -> dict[str, Any]:
+    """Return errors of all, of each benchmark, and of each round in each benchmark.
 
     Parameters
     ----------
-    asked : says the rule, and the batch that is evaluated at once
-    samples_to_target : trained on
-    forward_time : of one iteration [s]
+    skipped : reasons of what is no submission
     """
-    rule = evaluation_of(asked)
-    batches = -(-rule.samples // asked.global_batch_size)
-    return rule.evaluations(samples_to_target, asked.global_batch_size) * batches * forward_time
-
-
-def errors_by(answers: Sequence[Answer]) -> dict[str, dict[str, Errors]]:
-    """Return the statistics of all, of each benchmark, and of each round in each benchmark."""
-    result: dict[str, dict[str, Errors]] = {"all": {}, "benchmark": {}, "round": {}}
-    result["all"]["all"] = _errors(answers)
-    for benchmark in dict.fromkeys(each.submission.benchmark for each in answers):
-        own = [each for each in answers if each.submission.benchmark == benchmark]
-        result["benchmark"][benchmark] = _errors(own)
-        for held in ROUNDS:
-            of_round = [each for each in own if each.submission.round == held]
-            if any(each.error is not None for each in of_round):
-                result["round"][f"{benchmark} {held}"] = _errors(of_round)
-    return result
-
-
-def _errors(answers: Iterable[Answer]) -> Errors:
-    return errors([each.error for each in answers if each.error is not None])
+    reasons = [*skipped, *(row.reason for row in rows)]
+    return {"refused_by_reason": by_reason(reasons), "all": {"all": statistics(rows)}, **by_group(rows, KEYS)}

@@ -1,61 +1,43 @@
-"""Read MLPerf Training submissions from a CSV file."""
+"""Submissions to MLPerf Training: training runs that were timed to a target, and their scenarios."""
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 from perfmodel.accuracy.held_out import learned_part
-from perfmodel.accuracy.measured_table import Line, measured_lines, number, one_of, records, whole
-from perfmodel.accuracy.scenarios import Refused
+from perfmodel.accuracy.measured_table import Line, measured_lines, number, one_of
+from perfmodel.accuracy.mlperf_rules import BENCHMARKS, ROUNDS, YEARS, Rules, rules_of, system_of
+from perfmodel.accuracy.runs import COUNTS, Run, run_of
+from perfmodel.accuracy.scenarios import Refused, named, scenario_of_run, with_options
+from perfmodel.accuracy.software import software_of
 from perfmodel.errors import InputError
-from perfmodel.resources import folder
+from perfmodel.link_caveats import GENERIC_NODE
+from perfmodel.prediction import predict
+from perfmodel.recipes import benchmarks
 from perfmodel.specs.names import word_of
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
 
-YEARS = {row["round"]: int(row["year"]) for row in records(folder("validation") / "mlperf_rounds.csv")}
-"""Of each round, in the order they were held."""
-ROUNDS = tuple(YEARS)
-BENCHMARKS = ("resnet50", "bert")
-LARGEST_BATCH = 10_000_000
-LARGEST_COUNT = 1_000_000
-"""Accelerators of a job."""
 LARGEST_FIGURE = 1e12
 """Largest number of seconds or samples; more is a wrong unit."""
 
 
-DECISIVE = ("round", "accelerator", "global_batch_size", "time_to_train")
-"""Columns without which a row says nothing; so it is with ``world_size``, which others may tell."""
-COLUMNS = (*DECISIVE, "run_id", "workload", "world_size", "nodes", "accelerators_per_node", "year")
-TEXTS = ("submitter", "system", "framework", "intra_link", "inter_link", "note")
-
-
 class Submission(NamedTuple):
-    """One system's result in one benchmark; text that was not stated is empty, a number None."""
+    """One system's result in one benchmark."""
 
-    run_id: str
+    job: Run
+    """How it was trained: as its row states it, and as all submissions are."""
     round: str
-    year: int
-    submitter: str
-    system: str
-    framework: str
     benchmark: str
     """``resnet50`` (v1.5) or ``bert`` (large)."""
-    accelerator: str
-    intra_link: str
-    inter_link: str
-    nics: int | None
-    nodes: int
-    accelerators_per_node: int
-    world_size: int
-    global_batch_size: int
+    submitter: str
+    system: str
     time_to_train: float
     """[s] from the start of the run to the target."""
-    samples_per_second: float | None
-    """Of all accelerators together; ``note`` says whether evaluations count."""
     samples_to_target: float | None
     """Samples trained on until the target was met: the median of the successful runs."""
-    note: str
 
     @property
     def source(self) -> str:
@@ -63,13 +45,27 @@ class Submission(NamedTuple):
         return self.submitter
 
     @property
-    def local_batch_size(self) -> int:
-        """Samples of one accelerator and iteration, to the nearest whole number."""
-        return max(round(self.global_batch_size / self.world_size), 1)
+    def batch(self) -> int:
+        """Samples of one iteration."""
+        assert self.job.global_batch_size is not None
+        return self.job.global_batch_size
+
+    @property
+    def iteration_time(self) -> float | None:
+        """Measured [s], where the row states a rate, which may count evaluations."""
+        rate = self.job.samples_per_second
+        return None if rate is None else self.batch / rate
+
+    @property
+    def rules(self) -> Rules:
+        """What its round asked."""
+        return rules_of(self.benchmark, self.round)
 
 
 _figure = number(high=LARGEST_FIGURE)
-_count = whole(LARGEST_COUNT)
+DECISIVE = ("round", "accelerator", "global_batch_size", "time_to_train")
+"""Columns without which a row says nothing; so it is with ``world_size``, which others may tell."""
+COLUMNS = (*DECISIVE, "run_id", "workload", *COUNTS, "year")
 
 
 def submission_of(line: Line) -> Submission:
@@ -80,67 +76,34 @@ def submission_of(line: Line) -> Submission:
     Refused : a benchmark the model does not know, or too little stated
     InputError : a cell that does not fit
     """
-    row = line.cells
-    benchmark = word_of(row["workload"], BENCHMARKS)
+    benchmark = word_of(line.text("workload"), BENCHMARKS)
     if benchmark not in BENCHMARKS:
-        raise Refused("unknown benchmark", row["workload"]) if row["workload"] else Refused("no workload")
-    for column in DECISIVE:
-        if not row[column]:
-            raise Refused(f"no {column.replace('_', ' ')}")
-    held = line.checked("round", row["round"], one_of(ROUNDS))
-    world_size, nodes, per_node = _counts(line)
-
-    return Submission(
-        run_id=row["run_id"] or f"line {line.place}",
-        round=held,
-        year=line.read("year", _count) or YEARS[held],
-        benchmark=benchmark,
-        accelerator=row["accelerator"],
-        nics=line.read("nics_per_node", _count),
-        nodes=nodes,
-        accelerators_per_node=per_node,
-        world_size=world_size,
-        global_batch_size=line.checked("global_batch_size", row["global_batch_size"], whole(LARGEST_BATCH)),
-        time_to_train=line.checked("time_to_train", row["time_to_train"], _figure),
-        samples_per_second=line.read("samples_per_second", _figure),
-        samples_to_target=line.read("samples_to_target", _figure),
-        **{column: row.get(column, "") for column in TEXTS},
+        raise Refused("unknown benchmark", benchmark) if benchmark else Refused("no workload")
+    if unstated := next((column for column in DECISIVE if not line.text(column)), None):
+        raise Refused(f"no {unstated.replace('_', ' ')}")
+    round_, run = line.checked("round", line.text("round"), one_of(ROUNDS)), run_of(line)
+    if not all(getattr(run, name) for name in COUNTS):
+        raise Refused("no " + " and ".join(name.replace("_", " ") for name in COUNTS if not line.text(name)))
+    rules, batch = rules_of(benchmark, round_), run.global_batch_size or 0
+    run = run._replace(
+        workload=rules.workload,
+        sequence_length=benchmarks()[benchmark].sample_tokens,
+        precision="fp16",  # half-precision gradients are sent, beside fp32 weights
+        local_batch_size=max(round(batch / run.world_size), 1),
+        strategy="all-reduce",
+        overlap=rules.overlap,
+        input="synthetic",  # DALI decodes on the accelerator, ahead
+        year=run.year or YEARS[round_],
     )
+    time = line.checked("time_to_train", line.text("time_to_train"), _figure)
+    samples = line.read("samples_to_target", _figure)
+    return Submission(run, round_, benchmark, line.text("submitter"), line.text("system"), time, samples)
 
 
-def _counts(line: Line) -> tuple[int, int, int]:
-    """Accelerators of the job, machines, accelerators in each; two of the three tell the third.
-
-    Raises
-    ------
-    Refused : fewer than two are stated
-    """
-    names = ("world_size", "nodes", "accelerators_per_node")
-    world_size, nodes, per_node = (line.read(name, _count) or 0 for name in names)
-    if world_size == 1:
-        nodes, per_node = nodes or 1, per_node or 1
-    if (world_size, nodes, per_node).count(0) > 1:
-        raise Refused("no " + " and ".join(n.replace("_", " ") for n in names if not line.text(n)))
-    world_size = world_size or nodes * per_node
-    nodes, per_node = nodes or max(world_size // per_node, 1), per_node or max(world_size // nodes, 1)
-    if world_size != nodes * per_node:
-        stated = line.text("world_size")
-        raise InputError(f"{line.where}, column world_size: {stated}; expected nodes x accelerators_per_node")
-    return world_size, nodes, per_node
-
-
-class Submissions(NamedTuple):
-    """What a file holds."""
-
-    known: list[Submission]
-    skipped: list[str]
-    """The reason of each row that was passed over."""
-
-
-def read_submissions(path: Path, before: str | None = None) -> Submissions:
+def read_submissions(path: Path, before: str | None = None) -> tuple[list[Submission], list[str]]:
     """Return the submissions of a CSV file with the columns of ``validation/measured/mlperf.csv``.
 
-    Rows of other benchmarks, and rows that leave open what decides the time, are counted and passed over.
+    Rows of other benchmarks, and rows that leave open what decides the time, are passed over: their reasons.
 
     Parameters
     ----------
@@ -159,10 +122,62 @@ def read_submissions(path: Path, before: str | None = None) -> Submissions:
             skipped.append(str(error))
     if not known and not skipped:
         raise InputError(f"{path}: no submissions below the header line")
-    return Submissions(known, skipped)
+    return known, skipped
 
 
 @cache
 def shipped_submissions() -> tuple[Submission, ...]:
     """The ResNet-50 and BERT submissions that come with the package and are not held out, read once."""
-    return tuple(read_submissions(*learned_part("mlperf.csv")).known)
+    return tuple(read_submissions(*learned_part("mlperf.csv"))[0])
+
+
+def framework_of(submission: Submission) -> str | None:
+    """Return ``NAME@YEAR`` of what ran a submission, by ``validation/mlperf_software.csv``."""
+    run = submission.job._replace(framework=f"{submission.job.framework} {submission.system}")
+    return software_of(run, submission.benchmark, "mlperf_software.csv")
+
+
+@lru_cache(maxsize=1024)
+def scenario_of_submission(submission: Submission, catalogue: Catalogue) -> Scenario:
+    """Return the scenario of a submission, from its configuration alone.
+
+    A local batch that does not fit into memory is split into the fewest micro-batches that do; where none
+    does, into single samples.
+
+    Raises
+    ------
+    Refused : an accelerator or machine nobody specified
+    """
+    named("accelerators", submission.job.accelerator, catalogue)
+    run = submission.job._replace(node=_node(submission, catalogue))
+    scenario = with_options(
+        scenario_of_run(run, catalogue),
+        framework=framework_of(submission),
+        optimizer=submission.rules.optimizer,
+        overlap=submission.rules.overlap,
+        algorithm=_algorithm(submission),
+    )
+    local = run.local_batch_size or 1
+    for steps in (steps for steps in range(1, local + 1) if local % steps == 0):
+        scenario = with_options(scenario, local_batch_size=local // steps, accumulation_steps=steps)
+        if predict(scenario, catalogue).memory.fits:
+            break
+    return scenario
+
+
+def _algorithm(submission: Submission) -> str:
+    """What NCCL would choose, or the switches between nodes where those add."""
+    first = system_of(submission.system).in_network_from
+    adds = first and submission.job.nodes > 1 and ROUNDS.index(submission.round) >= ROUNDS.index(first)
+    return "switch-tree" if adds else "auto"
+
+
+def _node(submission: Submission, catalogue: Catalogue) -> str:
+    if own := system_of(submission.system).node:
+        return own
+    run = submission.job
+    usual = catalogue.accelerator(run.accelerator).usual_node
+    for node in (usual, GENERIC_NODE):
+        if node and catalogue.node(node).accelerators >= run.accelerators_per_node:
+            return node
+    raise Refused("no machine that large", f"{run.accelerators_per_node} accelerators")

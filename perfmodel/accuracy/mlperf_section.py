@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from perfmodel.accuracy.mlperf import Answer, Mode, compare_mlperf, errors_by
-from perfmodel.accuracy.summary import Errors, errors, statistics
+from perfmodel.accuracy.campaign import Mode
+from perfmodel.accuracy.mlperf import KEYS, OTHERS, Row, compare_mlperf, summarise_mlperf
+from perfmodel.accuracy.summary import statistics
 from perfmodel.templating import render
 
 GOAL = 0.15
@@ -21,6 +22,11 @@ SIZES: dict[str, Callable[[int], bool]] = {
     f", to {SEEN} accelerators": lambda n: n <= SEEN,
     f", above {SEEN}": lambda n: n > SEEN,
 }
+NAIVE_SIZES: dict[str, Callable[[int], bool]] = {
+    "all": lambda n: True,
+    f"fewer than {LARGE} accelerators": lambda n: n < LARGE,
+    f"{LARGE} and more": lambda n: n >= LARGE,
+}
 MODES: dict[str, Mode] = {"from specs": "specs", "anchored": "anchored"}
 
 
@@ -33,17 +39,17 @@ def section() -> str:
         "The same with the rounds before alone": compare_mlperf("anchored", earlier=True),
     }
     specs, anchored, _ = modes.values()
-    others = errors_by(anchored)
+    by_specs, by_anchor = summarise_mlperf(specs), summarise_mlperf(anchored)
     return render(
         "mlperf.md.j2",
-        specs=specs,
-        without_rate=sum(each.error is not None and not each.submission.samples_per_second for each in specs),
+        submissions=sum(row.reason != OTHERS for row in specs),
+        without_rate=sum(row.error is not None and not row.run.job.samples_per_second for row in specs),
         goal=GOAL,
-        headline={name: errors_by(answers)["all"]["all"] for name, answers in modes.items()},
+        headline={name: statistics(rows) for name, rows in modes.items()},
         rounds=[
-            (name, result, others[kind].get(name))
-            for kind, groups in errors_by(specs).items()
-            for name, result in groups.items()
+            (name, group, by_anchor[by].get(name))
+            for by in ("all", *KEYS)
+            for name, group in by_specs[by].items()
         ],
         seen=SEEN,
         large=LARGE,
@@ -57,34 +63,19 @@ def covered() -> dict[str, dict[str, Any]]:
     """Return the statistics of the iteration time, which no fit has seen, in both modes, all and by size."""
     result = {}
     for name, mode in MODES.items():
-        rows = [each.iteration for each in compare_mlperf(mode) if each.interval and each.iteration_time]
+        rows = [row.made.iteration for row in compare_mlperf(mode)]
         for size, holds in SIZES.items():
-            if alike := [row for row in rows if holds(row.run.world_size)]:
+            if alike := [row for row in rows if row.holds_80 is not None and holds(row.run.job.world_size)]:
                 result[f"MLPerf, {name}{size}"] = statistics(alike)
     return result
 
 
-def _naive(modes: list[tuple[Answer, ...]]) -> list[tuple[str, list[Errors], Errors]]:
+def _naive(rows: list[tuple[Row, ...]]) -> list[tuple[str, list[dict[str, Any]], dict[str, Any]]]:
     """By size: errors of each way to predict and of the naive answer, on the rows that have them all."""
-    shown = [
-        each
-        for each in modes
-        if each[0].naive_time is not None and all(answer.error is not None for answer in each)
-    ]
-    sizes: tuple[tuple[str, Callable[[int], bool]], ...] = (
-        ("all", lambda n: True),
-        (f"fewer than {LARGE} accelerators", lambda n: n < LARGE),
-        (f"{LARGE} and more", lambda n: n >= LARGE),
-    )
+    shown = [each for each in rows if each[0].naive and all(row.error is not None for row in each)]
     result = []
-    for name, holds in sizes:
-        rows = [each for each in shown if holds(each[0].submission.world_size)]
-        naive = _statistics(first.error_of(first.naive_time) for first, *_ in rows)
-        result.append(
-            (name, [_statistics(answer.error for answer in of) for of in zip(*rows, strict=True)], naive)
-        )
+    for name, holds in NAIVE_SIZES.items():
+        alike = [each for each in shown if holds(each[0].run.job.world_size)]
+        ways = [statistics(of) for of in zip(*alike, strict=True)]
+        result.append((name, ways, ways[0]["baseline"]))
     return result
-
-
-def _statistics(signed: Iterable[float | None]) -> Errors:
-    return errors([error for error in signed if error is not None])

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from perfmodel.accuracy.anchors import Anchors
-from perfmodel.accuracy.baselines import ConstantUtilisation
+from perfmodel.accuracy.baselines import constant_utilisation
 from perfmodel.accuracy.campaign import ENDS
 from perfmodel.accuracy.compare import Mode, Row
 from perfmodel.accuracy.measured_table import records, write_records
@@ -43,13 +43,13 @@ def shipped_rows(mode: Mode) -> list[Row]:
     known = {row["run_id"]: row for row in records(folder("validation") / NAME) if row["mode"] == mode}
     runs = shipped_runs()
     anchors = Anchors(runs)
-    naive = ConstantUtilisation(runs, Catalogue.built_in()) if mode == "specs" else None
+    naive = constant_utilisation(runs, Catalogue.built_in()) if mode == "specs" else None
     result = []
     for run in runs:
         if (written := known.get(run.run_id)) is None:
             continue
         anchor = anchors.of(run) if mode == "anchored" and run.world_size > 1 else None
-        guess = naive.iteration_time(run) if naive else anchor and anchor.iteration_time
+        guess = naive(run) if naive else anchor and anchor.iteration_time
         measured, predicted, *ends, scale = (
             float(written[name]) if written[name] else None for name in (*TIMES, "scale")
         )

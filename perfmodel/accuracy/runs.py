@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, get_args
+from typing import Any, NamedTuple, get_args
 
 from perfmodel.accuracy.held_out import learned_part
-from perfmodel.accuracy.measured_table import Line, measured_lines, number, one_of, whole
+from perfmodel.accuracy.measured_table import (
+    NOT_STATED,
+    UNSTATED_TRUST,
+    Line,
+    measured_lines,
+    number,
+    one_of,
+    whole,
+)
 from perfmodel.anchor import RANGES
 from perfmodel.errors import InputError
 from perfmodel.specs.names import NONE
@@ -26,43 +34,37 @@ LARGEST_BATCH = 1_000_000_000
 TRUSTS = ("A", "B", "C", "D")
 TRUSTED = ("A", "B")
 """Rows that are learned from, and judged."""
-NOT_STATED = "not stated"
-"""The source of rows that name none."""
-UNSTATED_TRUST = "B"
-"""Assumed where a row states none, which makes it trust B."""
-
-_T = TypeVar("_T")
 
 
 class Run(NamedTuple):
-    """One measured configuration; text that was not stated is empty, a number None, a count of machines 0."""
+    """One measured configuration; what was not stated is as the defaults say."""
 
-    run_id: str
-    source: str
-    locator: str
-    framework: str
-    workload: str
-    sequence_length: int | None
-    accelerator: str
-    node: str
-    intra_link: str
-    inter_link: str
-    nics: int | None
-    nodes: int
-    accelerators_per_node: int
-    world_size: int
-    precision: str
-    local_batch_size: int | None
-    accumulation_steps: int
-    strategy: str
-    servers: int | None
-    overlap: str
-    input: str
-    samples_per_second: float | None
+    run_id: str = ""
+    source: str = NOT_STATED
+    locator: str = ""
+    framework: str = ""
+    workload: str = ""
+    sequence_length: int | None = None
+    accelerator: str = ""
+    node: str = ""
+    intra_link: str = ""
+    inter_link: str = ""
+    nics: int | None = None
+    nodes: int = 0
+    accelerators_per_node: int = 0
+    world_size: int = 0
+    precision: str = ""
+    local_batch_size: int | None = None
+    accumulation_steps: int = 1
+    strategy: str = ""
+    servers: int | None = None
+    overlap: str = "unknown"
+    input: str = ""
+    samples_per_second: float | None = None
     """Of all accelerators together."""
-    iteration_time: float | None
+    iteration_time: float | None = None
     """One optimizer step [s]."""
-    trust: str
+    trust: str = UNSTATED_TRUST
     """A best to D worst."""
     global_batch_size: int | None = None
     """Samples of one optimizer step, as stated; what is predicted follows from the local batch."""
@@ -71,9 +73,6 @@ class Run(NamedTuple):
     note: str = ""
     options: str = ""
     """Of its scenario as JSON, where a user's own table states them; otherwise they follow from the rest."""
-
-
-_count = whole(LARGEST_WORLD_SIZE)
 
 
 def _between(quantity: str) -> Callable[[str], float]:
@@ -86,46 +85,24 @@ def _words(field: str, literal: Any, *more: str) -> Callable[[str], str]:
     return one_of((*more, *get_args(literal)), SYNONYMS.get(field, NONE))
 
 
-def _or(blank: Any, check: Callable[[str], _T]) -> Callable[[str], Any]:
-    """What a cell holds, or ``blank`` where nothing was stated."""
-    return lambda cell: check(cell) if cell else blank
-
-
-COLUMNS: dict[str, tuple[str, Callable[[str], Any]]] = {
-    "run_id": ("run_id", str),
-    "source": ("source", _or(NOT_STATED, str)),
-    "locator": ("locator", str),
-    "framework": ("framework", str),
-    "workload": ("workload", str),
-    "seq_len": ("sequence_length", _or(None, _count)),
-    "accelerator": ("accelerator", str),
-    "node": ("node", str),
-    "intra_link": ("intra_link", str),
-    "inter_link": ("inter_link", str),
-    "nics_per_node": ("nics", _or(None, _count)),
-    "nodes": ("nodes", _or(0, _count)),
-    "accelerators_per_node": ("accelerators_per_node", _or(0, _count)),
-    "world_size": ("world_size", _or(0, _count)),
-    "precision": ("precision", _or("", _words("precision", PrecisionOfCopies))),
-    "local_batch_size": ("local_batch_size", _or(None, whole(LARGEST_BATCH))),
-    "accumulation_steps": ("accumulation_steps", _or(1, _count)),
-    "strategy": ("strategy", _or("", _words("strategy", StrategyOfCopies, "single"))),
-    "servers": ("servers", _or(None, _count)),
-    "overlap": ("overlap", _or("unknown", _words("overlap", Overlap, "unknown"))),
-    "input": ("input", _or("", _words("input", Input))),
-    "samples_per_second": ("samples_per_second", _or(None, _between("samples_per_second"))),
-    "iteration_time": ("iteration_time", _or(None, _between("iteration_time"))),
-    "trust": ("trust", _or(UNSTATED_TRUST, one_of(TRUSTS))),
+COUNTS = ("world_size", "nodes", "accelerators_per_node")
+CHECKS: dict[str, Callable[[str], Any]] = {
+    **dict.fromkeys((*COUNTS, "sequence_length", "nics", "servers", "year"), whole(LARGEST_WORLD_SIZE)),
+    **dict.fromkeys(("local_batch_size", "global_batch_size"), whole(LARGEST_BATCH)),
+    "accumulation_steps": whole(LARGEST_WORLD_SIZE),
+    "precision": _words("precision", PrecisionOfCopies),
+    "strategy": _words("strategy", StrategyOfCopies, "single"),
+    "overlap": _words("overlap", Overlap, "unknown"),
+    "input": _words("input", Input),
+    "samples_per_second": _between("samples_per_second"),
+    "iteration_time": _between("iteration_time"),
+    "trust": one_of(TRUSTS),
 }
-"""Column of the file -> field of a ``Run``, and what its cells may hold; any may be blank."""
-
-
-OPTIONAL: dict[str, tuple[str, Callable[[str], Any]]] = {
-    "global_batch_size": ("global_batch_size", _or(None, whole(LARGEST_BATCH))),
-    "year": ("year", _or(None, _count)),
-    "note": ("note", str),
-}
-"""Columns a file may leave out."""
+"""Field of a ``Run`` -> what its cells may hold, where not any text; any may be blank."""
+CALLED = {"sequence_length": "seq_len", "nics": "nics_per_node"}
+"""Field -> its column, where that is called otherwise."""
+COLUMNS = tuple(CALLED.get(field, field) for field in Run._fields[: Run._fields.index("trust") + 1])
+"""Columns of the file; those of the later fields may be left out."""
 
 
 def read_runs(path: Path | str, before: str | None = None) -> list[Run]:
@@ -142,7 +119,7 @@ def read_runs(path: Path | str, before: str | None = None) -> list[Run]:
     """
     runs: list[Run] = []
     lines: dict[str, int] = {}
-    for line in measured_lines(Path(path), tuple(COLUMNS), before):
+    for line in measured_lines(Path(path), COLUMNS, before):
         run = run_of(line)
         if run.run_id in lines:
             raise InputError(f"{line.where}: run_id {run.run_id!r} is also on line {lines[run.run_id]}")
@@ -166,13 +143,15 @@ def run_of(line: Line) -> Run:
     ------
     InputError : a cell that does not fit its column, counts that contradict each other
     """
-    cells, where = line.cells, line.where
-    fields: dict[str, Any] = {}
-    for column, (field, check) in (COLUMNS | OPTIONAL).items():
-        if column in cells:
-            fields[field] = line.checked(column, cells[column], check)
+    where = line.where
+    columns = {field: CALLED.get(field, field) for field in Run._fields[:-1]}
+    fields: dict[str, Any] = {
+        field: line.read(column, CHECKS.get(field, str))
+        for field, column in columns.items()
+        if line.text(column)
+    }
     run = _counted(Run(**fields))
-    run = run if run.run_id else run._replace(run_id=f"line {line.place}")
+    run = run._replace(run_id=line.id("run_id"))
     if 0 not in (run.nodes, run.accelerators_per_node) and (
         run.world_size != run.nodes * run.accelerators_per_node
     ):

@@ -19,6 +19,11 @@ from perfmodel.specs.workload import Workload
 from perfmodel.workloads import understood
 from perfmodel.workloads import workload as workload_named
 
+SAME = (
+    *("accelerator", "accelerators_per_node", "world_size", "intra_link", "inter_link", "nics"),
+    *("precision", "local_batch_size", "accumulation_steps", "sequence_length", "input"),
+)
+"""Fields of a run that are options as they are."""
 CONNECTIONS = {"pollux": 1}
 """Sources that ran in containers of Kubernetes, where NCCL sees no adapter to open more connections for."""
 
@@ -70,25 +75,15 @@ def scenario_of_run(
     )
     network = _check(run)
     chosen: dict[str, Any] = {
+        **{name: getattr(run, name) or None for name in SAME},
         "workload": network_of(run),
         "framework": software_of(run, network.family),
         "optimizer": optimizer_of(run),
-        "accelerator": run.accelerator,
         "node": _node(run, catalogue),
-        "accelerators_per_node": run.accelerators_per_node or None,
-        "world_size": run.world_size,
-        "intra_link": run.intra_link or None,
-        "inter_link": run.inter_link or None,
-        "nics": run.nics,
         "connections": CONNECTIONS.get(run.source),
         "strategy": "all-reduce" if run.strategy == "single" else run.strategy,
         "servers": _servers(run),
         "overlap": _overlap(run),
-        "precision": run.precision,
-        "local_batch_size": run.local_batch_size,
-        "accumulation_steps": run.accumulation_steps,
-        "sequence_length": run.sequence_length,
-        "input": run.input or None,
         "anchor": anchor,
     }
     kind = DataParallelRun if predicts_tokens(network) else Scenario

@@ -1,7 +1,7 @@
 """The framework and the network of a measured run, from its source's words for them.
 
-``validation/training_software.csv`` holds the rules, of which the first that matches is taken: all that one
-states must hold, texts are sought in lower case, and any of its notes in the row's.
+``validation/training_software.csv`` and ``mlperf_software.csv`` hold rules; the first that matches is
+taken: all that one states must hold, texts are sought in lower case, and any of its notes in the row's.
 ``validation/network_variants.csv`` says which variant of a network the code of a source builds.
 """
 
@@ -46,8 +46,8 @@ class Rule(NamedTuple):
 
 
 @cache
-def _rules() -> tuple[Rule, ...]:
-    return tuple(Rule(**row) for row in records(folder("validation") / "training_software.csv"))
+def _rules(table: str) -> tuple[Rule, ...]:
+    return tuple(Rule(**row) for row in records(folder("validation") / table))
 
 
 @cache
@@ -57,9 +57,9 @@ def variants() -> dict[tuple[str, str], str]:
     return {(row["source"], row["network"]): row["variant"] for row in rows}
 
 
-def software_of(run: Run, family: str) -> str | None:
+def software_of(run: Run, family: str, table: str = "training_software.csv") -> str | None:
     """Return ``NAME@YEAR`` of what ran ``run``, a network of ``family``; None where nobody knows it."""
-    name = next((rule.name for rule in _rules() if rule.fits(run, family)), None)
+    name = next((rule.name for rule in _rules(table) if rule.fits(run, family)), None)
     if name is None:
         try:
             name = framework_id(run.framework)

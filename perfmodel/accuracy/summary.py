@@ -91,6 +91,18 @@ def statistics(rows: Iterable[Outcome]) -> dict[str, Any]:
     }
 
 
+AnyRun = TypeVar("AnyRun", bound=Any)
+
+
+def beside(
+    own: Sequence[AnyRun], shipped: Sequence[AnyRun], compare: Callable[[list[AnyRun]], list[AnyRow]]
+) -> list[AnyRow]:
+    """Compare a user's rows together with those that come along, but for those of the same ids."""
+    names = {each.run_id for each in own}
+    others = [each for each in shipped if each.run_id not in names]
+    return compare([*others, *own])[len(others) :]
+
+
 def mean(values: Iterable[float]) -> float | None:
     """Return the mean, None of nothing."""
     known = list(values)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from perfmodel.accuracy.campaign import Campaign, Command, answered
-from perfmodel.accuracy.compare import compare
+from perfmodel.accuracy.campaign import Campaign, Command, Details, answered
+from perfmodel.accuracy.compare import Row, compare
 from perfmodel.accuracy.held_out import UNSEEN
 from perfmodel.accuracy.measured_table import Line
 from perfmodel.accuracy.readings import Reading, cells_of, facts
@@ -23,11 +23,6 @@ from perfmodel.specs.store import Catalogue
 DEFAULT = "the default"
 
 
-def understood_as(of: Prediction | Scenario) -> Mapping[str, Any]:
-    """Return every option as it was understood; of what was refused those that it states."""
-    return of.scenario if isinstance(of, Prediction) else of.model_dump(exclude_unset=True)
-
-
 def scenario_readings(
     line: Line, scenario: Scenario, of: Prediction | Scenario, rule: str = "assumed"
 ) -> list[Reading]:
@@ -40,7 +35,9 @@ def scenario_readings(
     of : its prediction, or itself where that was refused
     rule : why an option is set of which the row is silent
     """
-    known = understood_as(of)
+    known: Mapping[str, Any] = (
+        of.scenario if isinstance(of, Prediction) else of.model_dump(exclude_unset=True)
+    )
     result = []
     for fact in facts("training"):
         option, most = fact.value, fact.only_above_one
@@ -63,19 +60,16 @@ def scenario_readings(
     return result
 
 
-def _predicted(scenario: Scenario, catalogue: Catalogue) -> Prediction | Scenario:
-    try:
-        return predict(scenario, catalogue)
-    except InputError:
-        return scenario
-
-
-def _readings(line: Line, run: Run, catalogue: Catalogue) -> list[Reading]:
+def _details(line: Line, run: Run, outcome: Row, catalogue: Catalogue) -> Details:
     try:
         scenario = scenario_of_run(run, catalogue)
     except Refused:
-        return []
-    result = scenario_readings(line, scenario, _predicted(scenario, catalogue))
+        return Details()
+    try:
+        of: Prediction | Scenario = predict(scenario, catalogue)
+    except InputError:
+        of = scenario
+    result = scenario_readings(line, scenario, of)
     if (variant := variants().get((run.source, run.workload))) is not None:
         result[0] = result[0]._replace(why=f"the variant that its source's code builds, {variant}")
     if scenario.optimizer == "none":
@@ -86,12 +80,10 @@ def _readings(line: Line, run: Run, catalogue: Catalogue) -> list[Reading]:
     if run.iteration_time is None and run.samples_per_second is not None:
         stated = f"{run.samples_per_second:g} samples/s"
         result.append(Reading("measured time", stated, "from the rate", "samples of a step over the rate"))
-    return result
-
-
-def _terms(run: Run, catalogue: Catalogue) -> dict[str, float]:
-    terms = predict(scenario_of_run(run, catalogue), catalogue).terms
-    return {name: time for name, time in terms.items() if time}
+    if outcome.predicted is None or isinstance(of, Scenario):
+        return Details(result)
+    terms = {name: time for name, time in of.terms.items() if time}
+    return Details(result, terms, scenario_command(scenario, catalogue))
 
 
 def scenario_command(scenario: Scenario, catalogue: Catalogue) -> Command:
@@ -111,14 +103,12 @@ CAMPAIGN = Campaign[Run](
     kind="training",
     table="training_runs.csv",
     id_column="run_id",
-    columns=tuple(COLUMNS),
+    columns=COLUMNS,
     measures="iteration time",
     unit="s",
     is_learned_from=True,
     read=lambda line, catalogue: run_of(line),
     predict=lambda runs, catalogue: compare(runs, "specs", catalogue),
-    readings=_readings,
-    terms=_terms,
-    command=lambda line, run, catalogue: scenario_command(scenario_of_run(run, catalogue), catalogue),
+    details=_details,
     unseen=UNSEEN,
 )

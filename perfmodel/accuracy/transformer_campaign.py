@@ -6,11 +6,10 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from perfmodel.accuracy.campaign import Campaign, Command, Outcome, answered
+from perfmodel.accuracy.campaign import Campaign, Command, Details, Outcome, answered
 from perfmodel.accuracy.measured_table import Line
 from perfmodel.accuracy.readings import Reading, cells_of, read_facts
 from perfmodel.accuracy.scenarios import Refused
-from perfmodel.accuracy.transformer_cells import Cells
 from perfmodel.accuracy.transformer_compare import compare_transformers
 from perfmodel.accuracy.transformer_networks import origin_of
 from perfmodel.accuracy.transformer_rows import COLUMNS, TransformerRun, case_of_row, transformer_run_of
@@ -82,7 +81,7 @@ def readings_of_case(line: Line, case: Case) -> list[Reading]:
     why = f"nobody described it; nearest: {software.nearest}" if software.nearest else ""
     year = line.cells["year"]
     result = [Reading("software", framework, f"{software.stack} of {year}", why)]
-    origin = origin_of(Cells(*line))
+    origin = origin_of(line)
     result += [
         each._replace(why=origin) if each.what == "network" else each
         for each in read_facts("transformers", line, case, WORDS, "not used")
@@ -97,21 +96,18 @@ def readings_of_case(line: Line, case: Case) -> list[Reading]:
     return result
 
 
-def _time_readings(line: Line, run: TransformerRun, catalogue: Catalogue) -> list[Reading]:
+def _details(line: Line, run: TransformerRun, outcome: Outcome, catalogue: Catalogue) -> Details:
     if run.case is None:
-        return []
-    result = readings_of_case(line, run.case)
+        return Details()
+    readings = readings_of_case(line, run.case)
     if (column := next((name for name in TIMES if line.cells.get(name)), None)) is not None:
         stated = f"{column} {line.cells[column]}"
         usual = "" if run.states_batch else "; the batch is assumed, so rates are compared"
-        result.append(Reading("measured time", stated, f"{run.time:.4g} s", TIMES[column] + usual))
-    return result
-
-
-def _terms(run: TransformerRun, catalogue: Catalogue) -> dict[str, float]:
-    assert run.case is not None
+        readings.append(Reading("measured time", stated, f"{run.time:.4g} s", TIMES[column] + usual))
     step = step_of(job_of(run.case), fitted().parameters)
-    return {name: float(time) for name, time in step._asdict().items() if float(time)}
+    terms = {name: float(time) for name, time in step._asdict().items() if float(time)}
+    command = _command_of(line, run.case, catalogue, lambda answer: answer.iteration_time)
+    return Details(readings, terms, command)
 
 
 def _scenario(line: Line, case: Case, catalogue: Catalogue) -> Scenario | None:
@@ -153,16 +149,15 @@ NOT_OPTIONS = ("data_parallel", "accumulation_steps", "recomputed_layers", "micr
 
 
 def _command_of(
-    line: Line, case: Case | None, catalogue: Catalogue, answer: Callable[[Prediction], float]
+    line: Line, case: Case, catalogue: Catalogue, answer: Callable[[Prediction], float]
 ) -> Command | None:
-    asked = None if case is None else _scenario(line, case, catalogue)
-    if asked is None:
+    if (asked := _scenario(line, case, catalogue)) is None:
         return None
     command = command_line("predict", asked.model_dump(exclude_unset=True))
     return answered(command, lambda: answer(predict(asked, catalogue)))
 
 
-def scenario_of(line: Line, run: TransformerRun, catalogue: Catalogue) -> Scenario | None:
+def nearest_scenario(line: Line, run: TransformerRun, catalogue: Catalogue) -> Scenario | None:
     """Return the scenario nearest to a run; None where no network of that shape comes along by its name."""
     return None if run.case is None else _scenario(line, run.case, catalogue)
 
@@ -177,11 +172,7 @@ CAMPAIGN = Campaign[TransformerRun](
     is_learned_from=True,
     read=transformer_run_of,
     predict=lambda runs, catalogue: compare_transformers(runs)[0],
-    readings=_time_readings,
-    terms=_terms,
-    command=lambda line, run, catalogue: _command_of(
-        line, run.case, catalogue, lambda answer: answer.iteration_time
-    ),
+    details=_details,
 )
 
 
@@ -215,7 +206,7 @@ def _with_run(line: Line) -> Line:
 
 
 def _memory_of_line(line: Line, catalogue: Catalogue) -> MeasuredMemory:
-    row = Cells(*_with_run(line))
+    row = _with_run(line)
     peak = row.number("peak_memory_bytes")
     uncounted = CONTEXT_BYTES if any(word in row.text("peak_kind") for word in OF_TENSORS) else 0.0
     try:
@@ -234,26 +225,23 @@ def memory_outcomes(measured: Sequence[MeasuredMemory], catalogue: Catalogue) ->
     ]
 
 
-def _memory_readings(line: Line, measured: MeasuredMemory, catalogue: Catalogue) -> list[Reading]:
-    if measured.case is None:
-        return []
-    capacity = f"{measured.case.chip.memory_bytes:.0f}"
-    return [
-        *readings_of_case(_with_run(line), measured.case),
+def _memory_details(line: Line, measured: MeasuredMemory, outcome: Outcome, catalogue: Catalogue) -> Details:
+    case = measured.case
+    if case is None:
+        return Details()
+    counted = "bytes of tensors" if measured.uncounted else "all bytes that a rank needs"
+    capacity = f"{case.chip.memory_bytes:.0f}"
+    readings = [
+        *readings_of_case(_with_run(line), case),
         Reading("memory of an accelerator", cells_of(line, ("device_memory_bytes",)), capacity, "its spec"),
-        Reading("what was measured", cells_of(line, ("outcome", "peak_kind")), _counted(measured)),
+        Reading("what was measured", cells_of(line, ("outcome", "peak_kind")), counted),
     ]
-
-
-def _counted(measured: MeasuredMemory) -> str:
-    return "bytes of tensors" if measured.uncounted else "all bytes that a rank needs"
-
-
-def _memory_terms(measured: MeasuredMemory, catalogue: Catalogue) -> dict[str, float]:
-    assert measured.case is not None
-    rows = memory_of(bare_job(measured.case))._asdict()
+    rows = memory_of(bare_job(case))._asdict()
     rows["other"] -= measured.uncounted
-    return {name: float(size) for name, size in rows.items() if float(size)}
+    terms = {name: float(size) for name, size in rows.items() if float(size)}
+    return Details(
+        readings, terms, _command_of(line, case, catalogue, lambda answer: float(answer.memory.bytes))
+    )
 
 
 MEMORY = Campaign[MeasuredMemory](
@@ -266,9 +254,5 @@ MEMORY = Campaign[MeasuredMemory](
     is_learned_from=False,
     read=_memory_of_line,
     predict=memory_outcomes,
-    readings=_memory_readings,
-    terms=_memory_terms,
-    command=lambda line, measured, catalogue: _command_of(
-        line, measured.case, catalogue, lambda answer: answer.memory.bytes
-    ),
+    details=_memory_details,
 )

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from statistics import fmean, median
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -18,13 +18,13 @@ from perfmodel.accuracy.transformer_fit import Data, data_of, fit, left_out, spr
 from perfmodel.accuracy.transformer_rows import (
     PRECISIONS,
     SELECTIVE_SOURCES,
-    Reading,
     TransformerRun,
     shipped_transformer_runs,
 )
 from perfmodel.accuracy.transformer_software import software_of_row
 from perfmodel.arrays import Array
 from perfmodel.step.profiled import NORMAL_80
+from perfmodel.transformers.figures import peak_of
 from perfmodel.transformers.job import Job, job_of
 from perfmodel.transformers.levels import learned as learned_levels
 from perfmodel.transformers.parameters import Fitted, fitted
@@ -63,16 +63,6 @@ class Row(Outcome):
         }
 
 
-class Judged(NamedTuple):
-    """What is said of runs that have a case, shape (runs,) each."""
-
-    logs: Array
-    """Logarithm of the predicted time [s]."""
-    spreads: list[float]
-    """Of each, the standard deviation of ln(measured / predicted) that its interval stands for."""
-    is_anchored: list[bool]
-
-
 def compare_transformers(
     measured: Sequence[TransformerRun], modes: Sequence[Mode] = ("specs",), out_of_sample: bool = False
 ) -> list[list[Row]]:
@@ -90,30 +80,26 @@ def compare_transformers(
     able = [run for run in measured if run.case is not None]
     if not able:
         return [[_row(run, mode) for run in measured] for mode in modes]
-    data = data_of(able)
+    data, result = data_of(able), []
     alone = _out_of_sample(able, data) if out_of_sample else _by_shipped_fit(able, data)
-    naive, result = _naive_times(data).tolist(), []
+    naive = _naive_times(data).tolist()
     for mode in modes:
-        said = _anchored(able, data, alone, out_of_sample) if mode == "anchored" else alone
-        values = zip(able, said.logs.tolist(), said.spreads, said.is_anchored, naive, strict=True)
-        known = {id(run): _row(run, mode, *of) for run, *of in values}
+        logs, spreads = _anchored(able, data, *alone, out_of_sample) if mode == "anchored" else alone
+        said = zip(able, logs.tolist(), spreads, naive, strict=True)
+        known = {id(run): _row(run, mode, *of) for run, *of in said}
         result.append([known.get(id(run)) or _row(run, mode) for run in measured])
     return result
 
 
-def compare_transformers_beside_shipped(own: Sequence[TransformerRun], mode: Mode = "specs") -> list[Row]:
-    """Predict a user's runs, each source by a fit to its others and to those that come along."""
-    names, shipped = {run.run_id for run in own}, shipped_transformer_runs()
-    others = [run for run in shipped if run.run_id not in names]
-    (rows_of,) = compare_transformers([*others, *own], (mode,), out_of_sample=True)
-    return rows_of[len(others) :]
+Said: TypeAlias = tuple[Array, list[float]]
+"""Of runs that have a case, shape (runs,): logarithms of predicted times [s], not a number where a run has no
+anchor, and standard deviations of ln(measured / predicted) that intervals stand for."""
 
 
-def _by_shipped_fit(able: list[TransformerRun], data: Data) -> Judged:
-    known = fitted()
+def _by_shipped_fit(able: list[TransformerRun], data: Data) -> Said:
     with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log(step_of(data.jobs, known.parameters).iteration_time)
-    return Judged(logs, [_spread(run, known.spreads) for run in able], [False] * len(able))
+        logs = np.log(step_of(data.jobs, fitted().parameters).iteration_time)
+    return logs, [_spread(run, fitted().spreads) for run in able]
 
 
 def novelty_of(run: TransformerRun, fit: Fitted | None = None) -> Novelty:
@@ -129,7 +115,7 @@ def _utilisation(run: TransformerRun) -> float:
     """Return the utilisation that the shipped fit predicts of a run that has a case."""
     assert run.case is not None
     job, precision = job_of(run.case), PRECISIONS[run.precision]
-    peak, _ = run.case.fabric.accelerator.training_peak("amp" if precision == "fp16" else precision)
+    peak = peak_of(run.case.fabric.accelerator, precision)
     time = step_of(job, fitted().parameters).iteration_time
     return float(job.flops(3.0) / (job.layout.world_size * peak * time))
 
@@ -139,39 +125,39 @@ def _spread(run: TransformerRun, spreads: Mapping[str, float]) -> float:
     return float(novelty_of(run).spread_by(spreads, run.kind))
 
 
-def _out_of_sample(able: list[TransformerRun], data: Data) -> Judged:
+def _out_of_sample(able: list[TransformerRun], data: Data) -> Said:
     trusted = np.array([run.trust in TRUSTED for run in able])
     learned = data.rows(trusted)
     logs = left_out(data, fit(learned), trusted)
     each = {source: spreads(learned, logs[trusted], source) for source in np.unique(data.sources).tolist()}
-    return Judged(logs, [_spread(run, each[run.source]) for run in able], [False] * len(able))
+    return logs, [_spread(run, each[run.source]) for run in able]
 
 
-def _anchored(able: list[TransformerRun], data: Data, judged: Judged, out_of_sample: bool) -> Judged:
+def _anchored(
+    able: list[TransformerRun], data: Data, logs: Array, spreads: list[float], out_of_sample: bool
+) -> Said:
     from perfmodel.accuracy.levels import anchored
 
     names = np.unique(data.sources).tolist()
     levels = {name: learned_levels(name if out_of_sample else None) for name in names}
     stretch = np.array([novelty_of(run).stretch for run in able])
-    said = anchored(able, data.logs - judged.logs, np.array(judged.spreads) / stretch, levels)
-    return Judged(judged.logs + said.shifts, (stretch * said.spreads).tolist(), said.is_anchored.tolist())
+    said = anchored(able, data.logs - logs, np.array(spreads) / stretch, levels)
+    return np.where(said.is_anchored, logs + said.shifts, np.nan), (stretch * said.spreads).tolist()
 
 
 def _row(
     run: TransformerRun,
     mode: Mode,
-    log: float | None = None,
+    log: float = math.nan,
     spread: float = 0.0,
-    is_anchored: bool = False,
     naive: float | None = None,
 ) -> Row:
-    row = Row(None if math.isnan(run.time) else run.time, reason=run.reason, mode=mode, run=run)
-    if log is None or (mode == "anchored" and not is_anchored):
+    row = Row(None if math.isnan(run.time) else run.time, mode=mode, run=run)
+    if math.isnan(log):
         return row._replace(reason=run.reason or ALONE)
-    time = math.exp(log)
-    near = math.exp(NORMAL_80 * spread)
+    time, near = math.exp(log), math.exp(NORMAL_80 * spread)
     row = row._replace(predicted=time, naive=naive, low_80=time / near, high_80=time * near)
-    return row._replace(anchor="unique" if is_anchored else None)
+    return row._replace(anchor="unique" if mode == "anchored" else None)
 
 
 def _naive_times(data: Data) -> Array:
@@ -216,7 +202,7 @@ class Comparison(NamedTuple):
 
 
 def compared(
-    read: Callable[[Reading], Sequence[TransformerRun]],
+    read: Callable[[bool], Sequence[TransformerRun]],
     modes: Sequence[Mode] = ("specs",),
     out_of_sample: bool = False,
 ) -> list[Comparison]:
@@ -224,17 +210,17 @@ def compared(
 
     Parameters
     ----------
-    read : runs by ``Reading``
+    read : runs, as they are usually read or as they are stated
     modes, out_of_sample : as of ``compare_transformers``
     """
-    runs = read(Reading())
+    runs = read(False)
     usual = compare_transformers(runs, modes, out_of_sample)
     result = [
         Comparison(rows_of, {"mode": mode, **summarise_transformers(rows_of), "as_stated": None})
         for mode, rows_of in zip(modes, usual, strict=True)
     ]
     if any(run.source in SELECTIVE_SOURCES for run in runs):
-        other = compare_transformers(read(Reading(selective=False)), modes, out_of_sample)
+        other = compare_transformers(read(True), modes, out_of_sample)
         for each, rows_of in zip(result, other, strict=True):
             again = summarise_transformers(rows_of)
             each.summary["as_stated"] = {name: again[name] for name in ("all", STATED_NODES, "regret")}

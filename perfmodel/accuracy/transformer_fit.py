@@ -10,13 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from perfmodel.accuracy.by_source import covering, rows_of_source
 from perfmodel.accuracy.held_out import learned_bytes, require_entries
 from perfmodel.accuracy.runs import TRUSTED
-from perfmodel.accuracy.transformer_rows import TransformerRun, shipped_transformer_runs
-from perfmodel.accuracy.transformer_software import software_of_row
+from perfmodel.accuracy.transformer_rows import TransformerRun
 from perfmodel.arrays import Array, Flags, Names
 from perfmodel.least_squares import least_squares
-from perfmodel.step.profiled import NORMAL_80
 from perfmodel.transformers.job import Job, jobs_of, rows
 from perfmodel.transformers.parameters import PARAMETERS, RESULT, named
 from perfmodel.transformers.step import step_of
@@ -89,8 +88,7 @@ def tangent(scores: Array, jobs: Job) -> Tangent:
 
 def weights(data: Data) -> Array:
     """Return the weight of each run: no source counts for more than ``SOURCE_ROWS``."""
-    _, source, count = np.unique(data.sources, return_inverse=True, return_counts=True)
-    each = np.minimum(1.0, SOURCE_ROWS / count[source])
+    each = np.minimum(1.0, SOURCE_ROWS / rows_of_source(data.sources))
     return np.asarray(each * np.where(data.kinds == "experts", EXPERTS_WEIGHT, 1.0))
 
 
@@ -220,14 +218,6 @@ def spread_between(data: Data, logs: Array, groups: Names) -> float:
     return math.hypot(*map(mean, set(groups.tolist()))) / math.sqrt(len(set(groups.tolist())))
 
 
-def covering(misses: Array, sources: Names) -> float:
-    """Return the standard deviation of a normal law that covers 80 % of some misses, every source alike."""
-    _, source, count = np.unique(sources, return_inverse=True, return_counts=True)
-    order = np.argsort(misses)
-    share = np.cumsum((1 / count[source])[order]) / len(count)
-    return float(misses[order][np.searchsorted(share, 0.8)] / NORMAL_80)
-
-
 def learned_from(measured: Sequence[TransformerRun]) -> list[TransformerRun]:
     """Return the runs that a fit learns from: trusted ones that have a case."""
     return [run for run in measured if run.case is not None and run.trust in TRUSTED]
@@ -235,28 +225,21 @@ def learned_from(measured: Sequence[TransformerRun]) -> list[TransformerRun]:
 
 def refit() -> None:
     """Fit to the shipped runs; write the result, whole or not at all."""
-    learned = learned_from(shipped_transformer_runs())
-    require_entries("transformer_runs.csv", (run.run_id for run in learned))
-    data = data_of(learned)
-    scores = fit(data)
-    logs, parameters = left_out(data, scores), named(scores)
-    groups = {
-        "accelerator": np.array([run.accelerator for run in learned]),
-        "software": np.array([software_of_row(run.framework).stack for run in learned]),
-    }
-    between = {
-        name: spread_between(data, left_out(data, scores, groups=of), of) for name, of in groups.items()
-    }
+    from perfmodel.accuracy.leave_out_transformers import shipped_transformers
+
+    learned = shipped_transformers()
+    require_entries("transformer_runs.csv", (run.run_id for run in learned.runs))
+    widths, parameters = learned.widths(np.ones(len(learned.runs), dtype=bool)), named(learned.scores)
     table: dict[str, Any] = {
         "made_by": "python -m perfmodel.accuracy.transformer_fit",
         "sha256": hashlib.sha256(learned_bytes("transformer_runs.csv")).hexdigest(),
-        "runs": len(data.logs),
-        "sources": len(np.unique(data.sources)),
-        "spreads": {kind: float(f"{of:.4g}") for kind, of in spreads(data, logs).items()},
-        "accelerator_spread": float(f"{between['accelerator']:.4g}"),
-        "software_spread": float(f"{between['software']:.4g}"),
-        "accelerators": sorted(set(groups["accelerator"].tolist())),
-        "software": sorted(set(groups["software"].tolist())),
+        "runs": len(learned.runs),
+        "sources": len(np.unique(learned.data.sources)),
+        "spreads": {kind: float(f"{of:.4g}") for kind, of in widths.spreads.items()},
+        "accelerator_spread": float(f"{widths.accelerator_spread:.4g}"),
+        "software_spread": float(f"{widths.software_spread:.4g}"),
+        "accelerators": sorted(widths.accelerators),
+        "software": sorted(widths.stacks),
         "parameters": {name: float(f"{parameters[name]:.6g}") for name in PARAMETERS},
     }
     write_whole(RESULT, json.dumps(table, indent=1) + "\n")

@@ -1,13 +1,13 @@
-"""Memory of measured transformers beside the model: published peaks, and runs that seem not to fit."""
+"""Memory of measured transformers beside the model: published peaks."""
 
 from __future__ import annotations
 
-import csv
 from functools import cache
-from statistics import fmean, median
+from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
-from perfmodel.reading import read_table
+from perfmodel.accuracy.by_source import by_source
+from perfmodel.accuracy.measured_table import records
 from perfmodel.resources import folder
 from perfmodel.transformers.job import bare_job
 from perfmodel.transformers.memory import memory_of
@@ -43,37 +43,6 @@ class Peak(NamedTuple):
         return self.predicted / self.published - 1
 
 
-class PeakErrors(NamedTuple):
-    """Errors of peaks, sizes alone."""
-
-    rows: int
-    mean: float
-    median: float
-    worst: float
-    within_15: float
-
-
-class Beyond(NamedTuple):
-    """A run that did fit, and seems not to."""
-
-    run: TransformerRun
-    share: float
-    """Predicted need over the accelerator's memory."""
-
-
-class Fitting(NamedTuple):
-    """Runs that state recomputation and sharding, all of which did fit."""
-
-    rows: int
-    beyond: list[Beyond]
-    """The largest first."""
-
-    @property
-    def share(self) -> float:
-        """Of the runs: those that seem not to fit."""
-        return len(self.beyond) / self.rows
-
-
 def peaks(runs: Iterable[TransformerRun]) -> list[Peak]:
     """Return the published peaks of some runs, in the order of their file.
 
@@ -82,7 +51,11 @@ def peaks(runs: Iterable[TransformerRun]) -> list[Peak]:
     ``reserved_over_used`` of the other sources.
     """
     known = {run.run_id: run for run in runs if run.case is not None}
-    used = [_peak(known[row["run_id"]], row) for row in _of_known_runs() if row["run_id"] in known]
+    used = [
+        Peak(run, float(row["peak_gib"]) * GIB, _tensors(run), row["counted"], row["open"])
+        for row in records(folder("validation") / "transformer_memory.csv")
+        if (run := known.get(row["run_id"]))
+    ]
     used += [_new_peak(known[row["memory_id"]], row) for row in new_cells() if row["memory_id"] in known]
     factors = {peak.run.source: reserved_over_used(used, peak.run.source) for peak in used}
     return [
@@ -101,25 +74,18 @@ def reserved_over_used(used: Sequence[Peak], without: str) -> float:
     used : with what is used as their prediction
     without : a source that must not be looked at
     """
-    ratios: dict[str, list[float]] = {}
-    for peak in used:
-        if peak.counted == RESERVED and not peak.open and peak.run.source != without:
-            ratios.setdefault(peak.run.source, []).append(peak.published / peak.predicted)
+    ratios = by_source(
+        (peak.run.source, peak.published / peak.predicted)
+        for peak in used
+        if peak.counted == RESERVED and not peak.open and peak.run.source != without
+    )
     return max(median(map(median, ratios.values())), 1.0) if ratios else 1.0
-
-
-@cache
-def _of_known_runs() -> list[dict[str, str]]:
-    """The rows of ``transformer_memory.csv``."""
-    with read_table(folder("validation") / "transformer_memory.csv") as file:
-        return list(csv.DictReader(file))
 
 
 @cache
 def new_cells() -> list[dict[str, str]]:
     """Return the rows of ``measured/transformer_memory.csv``, which came after the model was made."""
-    with read_table(folder("validation") / "measured" / "transformer_memory.csv") as file:
-        return list(csv.DictReader(file))
+    return records(folder("validation") / "measured" / "transformer_memory.csv")
 
 
 def _new_peak(run: TransformerRun, row: dict[str, str]) -> Peak:
@@ -135,10 +101,6 @@ def _tensors(run: TransformerRun) -> float:
     return float(memory_of(bare_job(run.case)).tensors)
 
 
-def _peak(run: TransformerRun, row: dict[str, str]) -> Peak:
-    return Peak(run, float(row["peak_gib"]) * GIB, _tensors(run), row["counted"], row["open"])
-
-
 def layout_words(run: TransformerRun) -> str:
     """Return a run's layout in short; it must have a case."""
     assert run.case is not None
@@ -152,23 +114,8 @@ def needed_bytes(run: TransformerRun) -> float:
     return float(memory_of(bare_job(run.case)).total)
 
 
-def peak_errors(of: Sequence[Peak]) -> dict[str, PeakErrors]:
-    """Return errors by source, and by what it leaves open."""
-    groups: dict[str, list[float]] = {}
-    for peak in of:
-        name = f"{peak.run.source}, open: {peak.open}" if peak.open else peak.run.source
-        groups.setdefault(name, []).append(abs(peak.error))
-    return {
-        name: PeakErrors(
-            len(each), fmean(each), median(each), max(each), fmean(error <= 0.15 for error in each)
-        )
-        for name, each in groups.items()
-    }
-
-
-def fitting(runs: Iterable[TransformerRun]) -> Fitting:
-    """Return the runs that state what they keep, and of them those that seem not to fit."""
+def shares_needed(runs: Iterable[TransformerRun]) -> list[tuple[float, TransformerRun]]:
+    """Return predicted need over memory of runs that state recomputation and sharding, the largest first."""
     stated = [run for run in runs if run.case is not None and run.states_memory]
-    shares = ((run, needed_bytes(run) / run.case.chip.memory_bytes) for run in stated if run.case is not None)
-    beyond = [Beyond(run, share) for run, share in shares if share > 1]
-    return Fitting(len(stated), sorted(beyond, key=lambda each: -each.share))
+    shares = [(needed_bytes(run) / run.case.chip.memory_bytes, run) for run in stated if run.case is not None]
+    return sorted(shares, key=lambda each: -each[0])

@@ -6,15 +6,15 @@ import math
 import re
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from perfmodel.accuracy import transformer_rules as rules
-from perfmodel.accuracy.measured_table import records
+from perfmodel.accuracy.measured_table import Line, records
 from perfmodel.accuracy.scenarios import Refused
-from perfmodel.accuracy.transformer_cells import Cells
 from perfmodel.resources import folder
 from perfmodel.specs.architecture import Architecture
-from perfmodel.specs.layout import Layout
 from perfmodel.specs.store import Catalogue
+from perfmodel.transformers.job import Case
 
 USUAL_LENGTH, GPT2_LENGTH, MINGPT_LENGTH = 2048, 1024, 128
 """Tokens of a sample, where nobody says."""
@@ -27,6 +27,17 @@ PARAMETERS_WITHIN = 1.5
 """Parameters as read over those that a row states, either way: embeddings are counted or not."""
 MATRIX_PEAK = {"tpu-v3": 123e12}
 """Peaks that sources divide by, where not the bf16 peak of our specs [FLOP/s]."""
+
+PUBLISHED = {
+    "experts": "experts",
+    "top_k": "experts_per_token",
+    "shared_experts": "shared_experts",
+    "expert_feed_forward": "expert_ffn_size",
+    "dense_layers": "first_dense_layers",
+    **{name: name for name in ("query_rank", "kv_rank", "rope_size", "value_size", "window")},
+    "full_frequency": "full_every",
+}
+"""What publishers alone say of a network -> column of ``transformer_architectures.csv``; blank is 0."""
 
 
 def _table() -> Path:
@@ -43,7 +54,7 @@ def _letters(name: str) -> str:
     return "".join(filter(str.isalnum, name.partition(" (")[0].partition(" w/")[0])).lower()
 
 
-def architecture_of(row: Cells) -> Architecture:
+def architecture_of(row: Line) -> Architecture:
     """Return the network that a row names, by its cells and by what its publisher says.
 
     Raises
@@ -56,7 +67,7 @@ def architecture_of(row: Cells) -> Architecture:
     has_experts = bool(known.get("experts")) and (not active or active < 0.99 * (parameters or math.inf))
     if not has_experts and known.get("experts"):
         known = {}
-    filled = Cells(_table(), 0, known)
+    filled = Line(_table(), 0, known)
 
     def of(column: str) -> int | None:
         """Of heads of a mixture of experts rows say little that is right; proxies have fewer layers."""
@@ -72,6 +83,7 @@ def architecture_of(row: Cells) -> Architecture:
     gated = bool(of("gated_ffn"))
     width = (row.whole("ffn_hidden_size") if not has_experts else None) or filled.whole("ffn_hidden_size")
     kv_heads = of("kv_heads") or heads
+    published: dict[str, Any] = {field: filled.whole(column) or 0 for field, column in PUBLISHED.items()}
     model = Architecture(
         hidden=hidden,
         layers=layers + ("w/ mtp" in name.lower()),
@@ -83,18 +95,8 @@ def architecture_of(row: Cells) -> Architecture:
         positions=row.whole("seq_len") or USUAL_LENGTH,
         gated=gated,
         tied=not gated,
-        experts=filled.whole("experts") or 0,
-        top_k=filled.whole("experts_per_token") or 0,
-        shared_experts=filled.whole("shared_experts") or 0,
-        expert_feed_forward=filled.whole("expert_ffn_size") or 0,
         moe_frequency=filled.whole("moe_every") or 1,
-        dense_layers=filled.whole("first_dense_layers") or 0,
-        query_rank=filled.whole("query_rank") or 0,
-        kv_rank=filled.whole("kv_rank") or 0,
-        rope_size=filled.whole("rope_size") or 0,
-        value_size=filled.whole("value_size") or 0,
-        window=filled.whole("window") or 0,
-        full_frequency=filled.whole("full_every") or 0,
+        **published,
         encoder_layers=layers if is_t5 else 0,
         target_fraction=rules.TARGET_TOKENS if is_t5 else 1.0,
         bidirectional=name.startswith("BERT"),
@@ -104,7 +106,7 @@ def architecture_of(row: Cells) -> Architecture:
     return model
 
 
-def origin_of(row: Cells) -> str:
+def origin_of(row: Line) -> str:
     """Return where layers and widths of ``architecture_of`` come from, where not from the row alone."""
     if row.whole("layers") and row.whole("hidden_size"):
         return ""
@@ -114,7 +116,7 @@ def origin_of(row: Cells) -> str:
     return "nobody states layers or widths: those of a GPT of so many parameters"
 
 
-def _check(row: Cells, model: Architecture, published_layers: int) -> None:
+def _check(row: Line, model: Architecture, published_layers: int) -> None:
     """Refuse a row that is about another network than the one it was read as.
 
     Parameters
@@ -141,7 +143,7 @@ def _check(row: Cells, model: Architecture, published_layers: int) -> None:
             raise Refused("parameters do not add up", f"{name}, {of / 1e9:.3g} of {number / 1e9:.3g} billion")
 
 
-def stated_samples(row: Cells, length: int) -> float | None:
+def stated_samples(row: Line, length: int) -> float | None:
     """Return the samples of a step that a row states, or that its time and its rate make; None for neither.
 
     Raises
@@ -157,33 +159,25 @@ def stated_samples(row: Cells, length: int) -> float | None:
     return time * rate / length
 
 
-def states_batch(row: Cells) -> bool:
+def states_batch(row: Line) -> bool:
     """Whether a row states the samples of a step, or the time of one."""
     stated = row.number("global_batch_size") or row.number("iteration_time")
     return bool(stated) or row.text("source") in rules.PUBLISHED_BATCHES or _counts_samples(row)
 
 
-def _counts_samples(row: Cells) -> bool:
+def _counts_samples(row: Line) -> bool:
     """Whether replicas, micro-batches and their size are stated, which make the samples of a step."""
     return bool(row.number("micro_batch_size") and row.number("accumulation_steps"))
 
 
-def measured_time(
-    row: Cells,
-    model: Architecture,
-    parameters: float,
-    layout: Layout,
-    length: int,
-    world: int,
-    catalogue: Catalogue,
-) -> float:
+def measured_time(row: Line, case: Case, catalogue: Catalogue) -> float:
     """Return the measured time of a step [s]: stated, or from a rate or a utilisation.
 
     Raises
     ------
     Refused : nothing was measured
     """
-    samples = float(layout.global_batch_size)
+    samples, length = float(case.layout.global_batch_size), case.sequence_length
     if stated := row.number("iteration_time"):
         return stated
     if rate := row.number("tokens_per_second"):
@@ -196,9 +190,10 @@ def measured_time(
         achieved, factor = (row.number("hardware_tflops_per_accelerator") or 0.0) * 1e12, 4 / 3
     if not achieved:
         raise Refused("no measured time")
-    active = row.number("n_active_params") or parameters
-    causal = row.text("source") in CAUSAL_FLOPS
-    return factor * rules.step_flops(model, active, samples, length, causal) / (achieved * world)
+    model = architecture_of(row)
+    active = row.number("n_active_params") or row.number("n_params") or float(model.parameters)
+    flops = rules.step_flops(model, active, samples, length, row.text("source") in CAUSAL_FLOPS)
+    return factor * flops / (achieved * (row.whole("world_size") or 1))
 
 
 def usual_length(workload: str, framework: str) -> int:

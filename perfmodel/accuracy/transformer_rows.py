@@ -10,9 +10,7 @@ from typing import NamedTuple
 from perfmodel.accuracy import transformer_rules as rules
 from perfmodel.accuracy.held_out import learned_part
 from perfmodel.accuracy.measured_table import Line, measured_lines
-from perfmodel.accuracy.runs import NOT_STATED, UNSTATED_TRUST
 from perfmodel.accuracy.scenarios import Refused, named
-from perfmodel.accuracy.transformer_cells import Cells
 from perfmodel.accuracy.transformer_networks import (
     architecture_of,
     measured_time,
@@ -38,7 +36,8 @@ PRECISIONS = {"fp16": "fp16", "bf16": "bf16", "fp8": "fp8", "mxfp8": "fp8", "nvf
 UNTUNED = ("flagperf", "hpe-hpc-ai-envs", "bigscience-13b-v100", "baskerville-ddp")
 """Sources whose runs were set up by users, not by those who build the stack, the network or the machine."""
 SELECTIVE_SOURCES = ("vtrain-single",)
-"""Sources whose ``full`` recomputation is read as selective, see ``Reading``."""
+"""Sources whose rows recompute attention alone, though they say all: their layers take less time than
+all products with a second forward pass would at the best measured rate.  Unless ``as_stated``."""
 GRAPHS_FROM = 2025
 """Megatron-Core's recipes for racks of 72 capture steps as CUDA graphs (assumed)."""
 
@@ -87,18 +86,10 @@ class TransformerRun(NamedTuple):
         return "dense, stated layout" if known else "dense, unstated layout"
 
 
-class Reading(NamedTuple):
-    """How to read what rows state."""
-
-    selective: bool = True
-    """Rows of ``SELECTIVE_SOURCES`` recompute attention alone, though they say all: their layers take less
-    time than all products with a second forward pass would at the best measured rate."""
-
-
 def read_transformer_runs(
     path: Path,
     catalogue: Catalogue,
-    reading: Reading = Reading(),  # noqa: B008
+    as_stated: bool = False,
     before: str | None = None,
 ) -> list[TransformerRun]:
     """Return the measured runs of a CSV file; what cannot be predicted stays in, with the reason.
@@ -111,59 +102,58 @@ def read_transformer_runs(
     ------
     InputError : a file that cannot be read, a missing column, a cell that does not fit it
     """
-    return [transformer_run_of(line, catalogue, reading) for line in measured_lines(path, COLUMNS, before)]
+    return [transformer_run_of(line, catalogue, as_stated) for line in measured_lines(path, COLUMNS, before)]
 
 
 @cache
-def shipped_transformer_runs(reading: Reading = Reading()) -> tuple[TransformerRun, ...]:  # noqa: B008
+def shipped_transformer_runs(as_stated: bool = False) -> tuple[TransformerRun, ...]:
     """The published runs that come with the package and are not held out, read once."""
     path, before = learned_part("transformer_runs.csv")
-    return tuple(read_transformer_runs(path, Catalogue.built_in(), reading, before))
+    return tuple(read_transformer_runs(path, Catalogue.built_in(), as_stated, before))
 
 
 def transformer_run_of(
     line: Line,
     catalogue: Catalogue,
-    reading: Reading = Reading(),  # noqa: B008
+    as_stated: bool = False,
 ) -> TransformerRun:
-    """Return the run of a row.
+    """Return the run of a line.
 
     Raises
     ------
     InputError : a cell that does not fit its column
     """
-    row = Cells(*line)
     case, reason, time = None, None, math.nan
     try:
-        case = case_of_row(row, catalogue, reading)
-        time = _measured_time(row, case, catalogue)
+        case = case_of_row(line, catalogue, as_stated)
+        time = measured_time(line, case, catalogue)
     except Refused as error:
         case, reason = None, str(error)
-    stated = all(row.text(name) for name in ("tensor_parallel", "pipeline_parallel", "micro_batch_size"))
+    stated = all(line.text(name) for name in ("tensor_parallel", "pipeline_parallel", "micro_batch_size"))
     return TransformerRun(
-        row.text("run_id") or f"line {line.place}",
-        row.text("source") or NOT_STATED,
-        row.text("workload"),
-        row.text("accelerator"),
-        row.text("precision"),
-        row.whole("year") or 0,
-        row.text("series"),
+        line.id("run_id"),
+        line.source,
+        line.text("workload"),
+        line.text("accelerator"),
+        line.text("precision"),
+        line.whole("year") or 0,
+        line.text("series"),
         time,
         case,
         reason,
-        row.text("trust") or UNSTATED_TRUST,
+        line.trust,
         stated,
-        bool(row.text("recompute") and row.text("sharding")),
-        row.text("framework"),
-        states_batch(row),
-        software.stack if (software := software_named(row.text("framework"))) and software.nearest else "",
+        bool(line.text("recompute") and line.text("sharding")),
+        line.text("framework"),
+        states_batch(line),
+        software.stack if (software := software_named(line.text("framework"))) and software.nearest else "",
     )
 
 
 def case_of_row(
-    row: Cells,
+    row: Line,
     catalogue: Catalogue,
-    reading: Reading = Reading(),  # noqa: B008
+    as_stated: bool = False,
 ) -> Case:
     """Return what a row is predicted from; nothing that was measured is looked at.
 
@@ -193,21 +183,13 @@ def case_of_row(
         software = software._replace(shares_sequence=row.text("recompute") == "selective")
     case = Case(model, layout, chip, software, _fabric(row, accelerator, catalogue, year), length)
     word = row.word("recompute", RECOMPUTE)
-    if reading.selective and row.text("source") in SELECTIVE_SOURCES:
+    if not as_stated and row.text("source") in SELECTIVE_SOURCES:
         word = "selective"
     filled = rules.stated_recomputation(layout, word) if word else rules.recomputation(case, facts)
     return case._replace(layout=filled)
 
 
-def _measured_time(row: Cells, case: Case, catalogue: Catalogue) -> float:
-    """The measured time of a step [s]."""
-    architecture, layout = architecture_of(row), case.layout
-    parameters = row.number("n_params") or float(architecture.parameters)
-    world = row.whole("world_size") or 1
-    return measured_time(row, architecture, parameters, layout, case.sequence_length, world, catalogue)
-
-
-def _options(row: Cells, precision: str, year: int, facts: Stack) -> Options:
+def _options(row: Line, precision: str, year: int, facts: Stack) -> Options:
     words, workload = row.text("options").split("+"), row.text("workload").lower()
     return Options(
         precision=precision,
@@ -226,7 +208,7 @@ def _options(row: Cells, precision: str, year: int, facts: Stack) -> Options:
 
 
 def _layout(
-    row: Cells, facts: Stack, chip: Chip, model: Architecture, parameters: float, length: int, world: int
+    row: Line, facts: Stack, chip: Chip, model: Architecture, parameters: float, length: int, world: int
 ) -> Layout:
     source, workload = row.text("source"), row.text("workload")
     sharding = row.word("sharding", SHARDING)
@@ -273,7 +255,7 @@ def _layout(
     )
 
 
-def _fabric(row: Cells, accelerator: Accelerator, catalogue: Catalogue, year: int) -> Fabric:
+def _fabric(row: Line, accelerator: Accelerator, catalogue: Catalogue, year: int) -> Fabric:
     host = catalogue.link(accelerator.host_link)
     own = catalogue.link(accelerator.peer_link) if accelerator.peer_link else None
     link = own or host
@@ -291,7 +273,7 @@ def _fabric(row: Cells, accelerator: Accelerator, catalogue: Catalogue, year: in
     return Fabric(accelerator, link, inter, float(per_node), domain, float(nics), host, library)
 
 
-def _inter_link(row: Cells, accelerator: Accelerator, catalogue: Catalogue) -> Link:
+def _inter_link(row: Line, accelerator: Accelerator, catalogue: Catalogue) -> Link:
     if row.text("inter_link"):
         return catalogue.link(named("links", row.text("inter_link"), catalogue))
     usual = catalogue.node(accelerator.usual_node) if accelerator.usual_node else None

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from perfmodel.accuracy.transformer_compare import Row, compare_transformers
 from perfmodel.accuracy.transformer_rows import TransformerRun, read_transformer_runs
+from perfmodel.equations.transformer import model_flops_per_token
 from perfmodel.resources import folder
 from perfmodel.specs.store import Catalogue
 from perfmodel.transformers.job import Case
@@ -75,6 +76,5 @@ def _flops(case: Case) -> float:
     model = case.model
     parameters = model.layers * (model.attention_parameters + model.dense_parameters)
     parameters = parameters + model.embeddings * model.embedding_parameters
-    width = model.heads * model.head_size
-    each = 6 * parameters + 12 * model.layers * width * case.sequence_length
+    each = model_flops_per_token(parameters, model.layers, model.heads, model.head_size, case.sequence_length)
     return float(case.layout.global_batch_size * case.sequence_length * each)

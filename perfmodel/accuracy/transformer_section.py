@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from functools import cache
-from statistics import fmean
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
-from perfmodel.accuracy.summary import furthest, trusted
+from perfmodel.accuracy.campaign import Outcome
+from perfmodel.accuracy.summary import furthest, grouped, statistics, trusted
 from perfmodel.accuracy.transformer_compare import STATED_NODES, shipped_out_of_sample
 from perfmodel.accuracy.transformer_fit import data_of, fit, learned_from, left_out
-from perfmodel.accuracy.transformer_memory import fitting, layout_words, peak_errors, peaks
+from perfmodel.accuracy.transformer_memory import layout_words, peaks, shares_needed
 from perfmodel.accuracy.transformer_rows import shipped_transformer_runs
 from perfmodel.accuracy.transformer_scale import largest
 from perfmodel.evidence import TRANSFORMERS
@@ -28,7 +28,6 @@ FAR = 0.40
 @cache
 def section() -> str:
     """Return the section, as Markdown; made once."""
-    published = peaks(shipped_transformer_runs())
     (rows, specs), (_, anchored) = shipped_out_of_sample()
     return render(
         "transformers.md.j2",
@@ -40,9 +39,8 @@ def section() -> str:
         limit=FAR,
         largest=largest(rows),
         layout_words=layout_words,
-        peaks=published,
-        peak_errors=peak_errors(published),
-        fitting=fitting(shipped_transformer_runs()),
+        peaks=peaks(shipped_transformer_runs()),
+        needed=shares_needed(shipped_transformer_runs()),
         parameters=PARAMETERS,
         learned=fitted().parameters,
         of_one_source=len(neutral_means(TRANSFORMERS)),
@@ -51,21 +49,10 @@ def section() -> str:
     )
 
 
-class Neutral(NamedTuple):
-    """Mean errors where priors that rest on one source are at their neutral means."""
-
-    over_sources: float
-    over_rows: float
-    median: float
-    by_source: dict[str, float]
-
-
-def by_neutral_priors() -> Neutral:
-    """Return the errors out of sample of a fit that is drawn towards neutral means."""
-    data, drawn_to = data_of(learned_from(shipped_transformer_runs())), neutral_scores()
-    logs = left_out(data, fit(data, drawn_to), drawn_to=drawn_to)
-    errors = np.abs(np.exp(logs - data.logs) - 1)
-    by_source = {
-        source: float(errors[data.sources == source].mean()) for source in np.unique(data.sources).tolist()
-    }
-    return Neutral(fmean(by_source.values()), float(errors.mean()), float(np.median(errors)), by_source)
+def by_neutral_priors() -> dict[str, Any]:
+    """Return statistics out of sample, all and by source, of a fit that is drawn towards neutral means."""
+    runs = learned_from(shipped_transformer_runs())
+    data, drawn_to = data_of(runs), neutral_scores()
+    times = np.exp(left_out(data, fit(data, drawn_to), drawn_to=drawn_to)).tolist()
+    rows = [Outcome(run.time, time, run=run) for run, time in zip(runs, times, strict=True)]
+    return {**statistics(rows), "by_source": grouped(rows, lambda row: row.run.source)}

@@ -21,9 +21,9 @@ from perfmodel.fitting.own_file import file_table, words
 from perfmodel.fitting.own_runs import Answer, Update
 from perfmodel.fitting.own_table import read_measured_runs, read_own_runs
 from perfmodel.fitting.own_update import updated
-from perfmodel.fitting.sources import Sources
 from perfmodel.fitting.write import Inputs, fitted, inputs_of, write_fitted
 from perfmodel.profile import Profile
+from perfmodel.specs.calibration_sources import Sources
 from perfmodel.specs.keywords import SizedOptions, scenario_from
 from perfmodel.specs.options import documented
 from perfmodel.specs.scenario import AnyScenario, Scenario

@@ -10,7 +10,7 @@ from typing import Any
 
 from perfmodel.accuracy.campaign import Campaign, Explanation
 from perfmodel.accuracy.campaigns import CAMPAIGNS
-from perfmodel.accuracy.measured_table import Line, measured_lines
+from perfmodel.accuracy.measured_table import Line, measured_table
 from perfmodel.accuracy.runs import COLUMNS
 from perfmodel.arguments import FILE, TEXT, expect
 from perfmodel.errors import InputError, unknown_name
@@ -99,14 +99,14 @@ def _of_file(campaign: Campaign[Any], path: Path, row: str, catalogue: Catalogue
 
 def _kind_of(path: Path) -> str:
     """The kind whose rows a file has, by the name of their ids; of training unless it says otherwise."""
-    header = next((line.cells for line in measured_lines(path, ())), {})
+    header, _ = measured_table(path)
     named = (each.kind for each in CAMPAIGNS.values() if each.id_column in header)
     return next(named, "training")
 
 
 def _own(campaign: Campaign[Any], path: Path, catalogue: Catalogue) -> Iterator[tuple[Line, Any, str]]:
     """Rows of a user's file as they are read, each with its id; of training also one of a few columns."""
-    lines = list(measured_lines(path, ()))
+    _, lines = measured_table(path)
     if campaign.kind == "training" and lines and not set(COLUMNS) <= set(lines[0].cells):
         for line, run in zip(lines, read_measured_runs(str(path), catalogue), strict=True):
             yield line, run, run.run_id

@@ -27,7 +27,7 @@ from perfmodel.specs.store import Catalogue
 from perfmodel.step.profiled import NORMAL_80
 from perfmodel.step.terms import PART_OF_STEP
 from perfmodel.tables import Record, Table, aligned, flat
-from perfmodel.transformers.figures import again_over_model, mfu_of
+from perfmodel.transformers.figures import again_over_model, mfu_of, peak_of
 from perfmodel.transformers.flags import flags
 from perfmodel.transformers.flops import COMPUTED, NOMINAL
 from perfmodel.transformers.machine import fabric_on
@@ -268,15 +268,17 @@ def layouts(
     again = _again(result, model, length)
     adapts, samples = lora is not None, global_batch_size / gpus
     least = least_layout_time(network, fabric.accelerator, precision, samples, adapts)
-    opened = left_open_by(framework, {})
 
-    def new_at(mfu: float) -> Novelty:
-        others = widenings(model, length, precision, mfu)
-        return with_open(novelty(model, fabric.accelerator.id, name, others=others), opened)
+    def new_at(mfu: Any) -> Novelty:
+        new = novelty(model, fabric.accelerator.id, name, others=widenings(model, length, precision, mfu))
+        return with_open(new, left_open_by(framework, {}))
 
+    peak = peak_of(fabric.accelerator, precision)
+    times: Any = sum(np.asarray(getattr(result.steps, part)) for part in PART_OF_STEP.values())
+    spreads = new_at(mfu_of(model, result.layouts, length, adapts, times, peak)).spread
     rows = tuple(
-        _row(result, row, model, fabric, name, length, precision, adapts, float(again[row]), least, new_at)
-        for row in shown
+        _row(result, row, model, fabric, name, length, precision, adapts, float(again[row]), least, spread)
+        for row, spread in zip(shown, np.broadcast_to(spreads, (fitting,)).tolist(), strict=False)
     )
     machine = f"{gpus} x {fabric.accelerator.id}"
     if fabric.link.kind == "torus" and fabric.per_node == gpus:
@@ -360,18 +362,18 @@ def _row(
     adapts: bool,
     again: float,
     least: float,
-    new_at: Callable[[float], Novelty],
+    spread: float,
 ) -> LayoutRow:
     layout = result.layout(row)
     terms = {name: float(getattr(result.steps, part)[row]) for name, part in PART_OF_STEP.items()}
     memory = {name: float(column[row]) for name, column in result.memory._asdict().items()}
     time = sum(terms.values())
     rate = float(layout.global_batch_size) * length / time
-    peak = fabric.accelerator.training_peak("amp" if precision == "fp16" else precision)[0]
+    peak = peak_of(fabric.accelerator, precision)
     mfu, nominal = (
         float(mfu_of(model, layout, length, adapts, time, peak, count)) for count in (COMPUTED, NOMINAL)
     )
-    factor = math.exp(NORMAL_80 * new_at(mfu).spread)
+    factor = math.exp(NORMAL_80 * spread)
     return LayoutRow(
         layout.words(),
         time,

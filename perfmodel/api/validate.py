@@ -12,20 +12,21 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, over
 
 from perfmodel.accuracy.collective_compare import Row as CollectiveRow
 from perfmodel.accuracy.collective_compare import (
-    compare_beside_shipped,
     compare_collectives,
     shipped_out_of_sample,
     summarise,
 )
 from perfmodel.accuracy.collective_rows import read_measurements, shipped_measurements
 from perfmodel.accuracy.compare import Mode, Row, compare
-from perfmodel.accuracy.mlperf import OTHERS, Answer, compare_mlperf, errors_by
-from perfmodel.accuracy.mlperf_rows import Submissions, read_submissions, shipped_submissions
+from perfmodel.accuracy.mlperf import KEYS as MLPERF_KEYS
+from perfmodel.accuracy.mlperf import Row as Submitted
+from perfmodel.accuracy.mlperf import compare_mlperf, summarise_mlperf
+from perfmodel.accuracy.mlperf_rows import read_submissions, shipped_submissions
 from perfmodel.accuracy.runs import shipped_runs
-from perfmodel.accuracy.summary import Errors, by_reason, errors, summary
+from perfmodel.accuracy.summary import Errors, beside, by_reason, errors, summary
 from perfmodel.accuracy.transformer_compare import Row as TransformerRow
 from perfmodel.accuracy.transformer_compare import (
-    compare_transformers_beside_shipped,
+    compare_transformers,
     compared,
     summarise_transformers,
 )
@@ -143,7 +144,7 @@ def validate(
     out_of_sample: bool = ...,
     jobs: int = ...,
     catalogue: Catalogue | None = ...,
-) -> Validation[Answer]: ...
+) -> Validation[Submitted]: ...
 @overload
 def validate(
     kind: Literal["claims"],
@@ -166,7 +167,7 @@ def validate(
     Validation[Row]
     | Validation[TransformerRow]
     | Validation[CollectiveRow]
-    | Validation[Answer]
+    | Validation[Submitted]
     | Validation[PublishedClaim]
 ):
     """Predict measured runs and set the two beside each other: signed errors, next to a naive answer's.
@@ -262,7 +263,9 @@ def _transformers(
         ((rows, result),) = compared(shipped_transformer_runs, (mode,), out_of_sample)
     elif out_of_sample:
         own = read_transformer_runs(Path(data), catalogue)
-        rows = compare_transformers_beside_shipped(own, mode)
+        rows = beside(
+            own, shipped_transformer_runs(), lambda every: compare_transformers(every, (mode,), True)[0]
+        )
         result = summarise_transformers(rows)
     else:
         read = partial(read_transformer_runs, Path(data), catalogue)
@@ -289,7 +292,10 @@ def _collectives(
         rows = shipped_out_of_sample() if out_of_sample else compare_collectives(shipped_measurements())
     else:
         own = read_measurements(Path(data), catalogue)
-        rows = compare_beside_shipped(own) if out_of_sample else compare_collectives(own)
+        if out_of_sample:
+            rows = beside(own, shipped_measurements(), lambda every: compare_collectives(every, True))
+        else:
+            rows = compare_collectives(own)
     result = summarise(rows)
     groups = {"size": {size: _errors(of["all"]) for size, of in result["sizes"].items()}}
     for size, of in result["sizes"].items():
@@ -310,23 +316,21 @@ def _collectives(
 
 def _mlperf(
     data: str | Path | None, mode: Literal["specs", "anchored"], catalogue: Catalogue
-) -> Validation[Answer]:
-    read = Submissions(list(shipped_submissions()), []) if data is None else read_submissions(Path(data))
-    answers = compare_mlperf(mode, read.known, catalogue)
-    result = errors_by(answers)
-    reasons = [*read.skipped, *(each.reason for each in answers)]
-    reasons = [reason for reason in reasons if reason] + [OTHERS] * (len(read.known) - len(answers))
-    groups = {kind: {name: group._asdict() for name, group in of.items()} for kind, of in result.items()}
+) -> Validation[Submitted]:
+    known, skipped = (shipped_submissions(), []) if data is None else read_submissions(Path(data))
+    rows = compare_mlperf(mode, known, catalogue)
+    result = {"mode": mode, **summarise_mlperf(rows, skipped)}
+    whole = result["all"]["all"]
     return Validation(
         kind="mlperf",
         mode=mode,
-        rows=tuple(answers),
-        errors=result["all"]["all"],
-        naive=None,
+        rows=tuple(rows),
+        errors=_errors(whole),
+        naive=_errors(whole["baseline"]),
         coverage_80=None,
-        groups={by: of for by, of in result.items() if by != "all"},
-        reasons=tuple(reasons),
-        summary={"mode": mode, "refused_by_reason": by_reason(reasons), **groups},
+        groups={by: {name: _errors(each) for name, each in result[by].items()} for by in MLPERF_KEYS},
+        reasons=tuple(reason for reason in (*skipped, *(row.reason for row in rows)) if reason),
+        summary=result,
     )
 
 

@@ -11,7 +11,7 @@ import click
 from perfmodel.cli.jobs import jobs_option
 from perfmodel.cli.options import catalogue_from, option_of, options_of, scenario_from, scenario_options
 from perfmodel.errors import InputError
-from perfmodel.fitting.sources import Sources
+from perfmodel.specs.calibration_sources import Sources
 from perfmodel.specs.options import declared
 from perfmodel.specs.scenario import SHORT
 

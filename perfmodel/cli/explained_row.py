@@ -24,7 +24,9 @@ def show_explanation(row: Explanation) -> None:
     out, campaign = console(), row.campaign
     path = row.line.path
     name = path.name if path == campaign.path else Path(path)
-    out.print(Text(f"{row.id}: {campaign.kind}, {name} line {row.line.place}, {row.source}", style="bold"))
+    out.print(
+        Text(f"{row.id}: {campaign.kind}, {name} line {row.line.place}, {row.line.source}", style="bold")
+    )
     if row.held_out:
         out.print(Text("held out: in no fit and in no table of the report"))
     elif row.is_learned_from:

@@ -11,7 +11,7 @@ import click
 from perfmodel.cli.export import export_options, show_rows, take_form
 from perfmodel.cli.options import catalogue_from, option_of, scenario_option, specs_option
 from perfmodel.errors import InputError
-from perfmodel.fitting.sources import Sources
+from perfmodel.specs.calibration_sources import Sources
 from perfmodel.specs.options import declared
 
 if TYPE_CHECKING:

@@ -20,6 +20,8 @@ MOST_ROWS = 160
 """Of one source, evenly spaced: the work grows with their cube."""
 FARTHEST = 3.0
 """Error, in standard deviations of all, beyond which it is taken for that (as Huber's loss would)."""
+LEAST_SHARE = 1e-9
+"""Of its part of the mean square that a variance keeps: runs that are all missed alike leave it none."""
 ITERATIONS = 100
 LEAST_ROWS = 3
 """Of a group whose variance is taken."""
@@ -62,6 +64,7 @@ def learn_components(rows: Sequence[Scaled]) -> dict[str, float]:
     names = [*rows[0].keys, "several", "rest"]
     blocks = [*_blocks(rows, names, most)]
     variances = np.full(len(names), float(np.square(errors).mean()) / len(names))
+    least = LEAST_SHARE * variances
     for _ in range(ITERATIONS):
         explained, expected = np.zeros(len(names)), np.full(len(names), 1e-12)
         for weight, error, shared in blocks:
@@ -69,7 +72,7 @@ def learn_components(rows: Sequence[Scaled]) -> dict[str, float]:
             pulled = inverse @ error
             explained += weight * np.einsum("i,kij,j->k", pulled, shared, pulled)
             expected += weight * np.einsum("ij,kij->k", inverse, shared)
-        variances *= np.sqrt(explained / expected)
+        variances = np.maximum(variances * np.sqrt(explained / expected), least)
     return {
         name: float(f"{deviation:.4g}")
         for name, deviation in zip(names, np.sqrt(variances).tolist(), strict=True)

@@ -78,75 +78,52 @@ class Design:
 
     def __init__(self, settings: Sequence[Setting]) -> None:
         """Take the setting of every row."""
-        tables, demands, services, counts, result = [], [], [], [], []
-        for setting in settings:
-            distinct = _distinct(setting.workload)
-            tables.append(distinct.table)
-            counts.append(distinct.times)
-            demands.append(demand(setting, distinct.table, float(setting.local_batch_size)))
-            services.append(service(distinct.table, arithmetic(setting)))
-            result.append(conditions(setting))
+        each = [_distinct(setting.workload) for setting in settings]
+        rows = list(zip(settings, (distinct.table for distinct in each), strict=True))
         self.rows = len(settings)
-        self.conditions: list[EffectInputs] = result
-        lengths = [len(count) for count in counts]
+        self.conditions: list[EffectInputs] = [conditions(setting) for setting in settings]
+        lengths = [len(distinct.times) for distinct in each]
         self.starts = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.intp)
         self.row = np.repeat(np.arange(self.rows), lengths)
-        self.count = np.concatenate(counts)
-        self.table, self.demand, self.service = (
-            _end_to_end(tables),
-            _end_to_end(demands),
-            _end_to_end(services),
-        )
+        self.count = np.concatenate([distinct.times for distinct in each])
+        self.table = _end_to_end([table for _, table in rows])
+        self.demand = _end_to_end([demand(of, table, float(of.local_batch_size)) for of, table in rows])
+        self.service = _end_to_end([service(table, arithmetic(of)) for of, table in rows])
         bandwidths = [setting.accelerator.memory_bandwidth.value for setting in settings]
         self.memory_bandwidth = np.repeat(bandwidths, lengths)
         updates = np.array([float(setting.states.update_bytes > 0) for setting in settings])
         self.updated_tensors = self.table.tensors * updates
         self.steps = np.array([float(setting.accumulation_steps) for setting in settings])
-
-    def parameters(self) -> Parameters:
-        """The parameters that these rows determine."""
-        return Parameters(
+        self.parameters = p = Parameters(
             {on.architecture for on in self.conditions}, {on.workload for on in self.conditions}
         )
-
-    def bind(self, parameters: Parameters) -> Bound:
-        """Return the rows with every pass's and row's learned numbers looked up."""
-        return Bound(self, parameters)
-
-
-class Bound:
-    """Rows, and the numbers that act on each."""
-
-    def __init__(self, design: Design, parameters: Parameters) -> None:
-        """Look the numbers up."""
-        self.design, self.parameters = design, parameters
-        table, served = design.table, design.service
-        self.slowdown = parameters.slowdown[served.units, table.product]
+        """What these rows determine; the numbers that act on each are looked up."""
+        self.slowdown = p.slowdown[self.service.units, self.table.product]
         self.is_product = self.slowdown >= 0
-        self.traffic = parameters.traffic[table.traffic]
-        self.half = parameters.half[:, served.on_matrix_units.view(np.int8)]
-        self.sizes = np.stack([design.demand.work, table.depth, table.columns])
+        self.traffic = p.traffic[self.table.traffic]
+        self.half = p.half[:, self.service.on_matrix_units.view(np.int8)]
+        self.sizes = np.stack([self.demand.work, self.table.depth, self.table.columns])
         self.effects = [
             (
                 effect.number,
                 _COMPONENTS.index(effect.component),
                 self._strength(effect.condition, effect.level),
             )
-            for effect in parameters.effects
+            for effect in p.effects
         ]
 
     def _strength(self, condition: str, level: str | None) -> Array:
-        values = [getattr(on, condition) for on in self.design.conditions]
+        values = [getattr(on, condition) for on in self.conditions]
         return np.array([float(v if level is None else v == level) for v in values])
 
     def _effects(self, learned: Efficiency) -> Array:
         """Those of every row, shape (effects, rows)."""
-        of = {on: learned.effects(on) for on in set(self.design.conditions)}
-        return np.array([of[on] for on in self.design.conditions]).T
+        of = {on: learned.effects(on) for on in set(self.conditions)}
+        return np.array([of[on] for on in self.conditions]).T
 
     def evaluate(self, numbers: Array) -> tuple[Array, Array]:
         """Return the logarithmic times, shape (rows,), and their derivatives, shape (rows, parameters)."""
-        d, p, row = self.design, self.parameters, self.design.row
+        d, p, row = self, self.parameters, self.row
         table, matrix, learned = d.table, d.service.on_matrix_units, p.efficiency(numbers)
 
         def by_row(values: Array) -> Array:

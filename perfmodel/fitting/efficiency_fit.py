@@ -27,17 +27,16 @@ class EfficiencyFit:
         self._alone = np.array([row.run.world_size == 1 for row in measured])
         rows = [row for row in measured if row.run.world_size == 1]
         self._sources = np.array([row.run.source for row in rows])
-        design = Design([row.setting for row in rows])
-        self.parameters = design.parameters()
-        self._bound = design.bind(self.parameters)
+        self._design = Design([row.setting for row in rows])
+        self.parameters = self._design.parameters
         self._times = np.log([row.time for row in rows])
-        self._weights = row_weights(self._sources.tolist(), [row.run.trust for row in rows])
+        self._weights = row_weights(self._sources, [row.run.trust for row in rows])
         self._all = self._fit(self._weights)
 
     def _fit(self, weights: np.ndarray, **options: Any) -> np.ndarray:
         p = self.parameters
         return least_squares(
-            self._bound.evaluate,
+            self._design.evaluate,
             self._times,
             weights,
             p.mean,
@@ -65,26 +64,16 @@ class EfficiencyFit:
     def shares(self) -> Shares:
         """Return what the learned numbers rest on, as ``information_shares``."""
         p = self.parameters
-        slopes = self._bound.evaluate(self._all)[1] * p.deviation
+        slopes = self._design.evaluate(self._all)[1] * p.deviation
         return information_shares(p.names, slopes, self._weights, self._sources)
 
     def _named(self, numbers: np.ndarray, kept: np.ndarray) -> dict[str, float]:
-        silent = self._silent(kept)
+        """Numbers by name, but for those of architectures and networks without a row."""
+        every = zip(self.parameters.effects, self._design.effects, strict=True)
+        silent = {number for effect, (number, _, on) in every if effect.level and not on[kept].any()}
+        named = zip(self.parameters.names, numbers.tolist(), strict=True)
         return {
-            name: float(f"{value:.6g}")
-            for name, value in zip(self.parameters.names, numbers.tolist(), strict=True)
-            if name not in silent
-        }
-
-    def _silent(self, kept: np.ndarray) -> set[str]:
-        """Architectures and networks without a row."""
-        result = [on for on, keep in zip(self._bound.design.conditions, kept.tolist(), strict=True) if keep]
-        architectures, workloads = {on.architecture for on in result}, {on.workload for on in result}
-        return {
-            self.parameters.names[effect.number]
-            for effect in self.parameters.effects
-            if (effect.condition == "architecture" and effect.level not in architectures)
-            or (effect.condition == "workload" and effect.level not in workloads)
+            name: float(f"{value:.6g}") for number, (name, value) in enumerate(named) if number not in silent
         }
 
     def efficiency(self, seen: Flags | None = None) -> Efficiency:

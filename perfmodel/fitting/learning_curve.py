@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perfmodel.accuracy.leave_out import Fold, JudgedRow, summarise
+from perfmodel.accuracy.by_source import JudgedRow, summarise
+from perfmodel.accuracy.leave_out import Fold
 from perfmodel.accuracy.leave_out_file import LEARNING_CURVE
 from perfmodel.accuracy.leave_out_transformers import KIND as TRANSFORMERS
 from perfmodel.accuracy.leave_out_transformers import TransformerFolds, shipped_transformers

@@ -9,16 +9,14 @@ import numpy as np
 
 from perfmodel.accuracy import leave_out_collectives as collectives
 from perfmodel.accuracy import leave_out_transformers as transformers
+from perfmodel.accuracy.by_source import JudgedRow, Summary
 from perfmodel.accuracy.leave_out import (
     Evidence,
     Facts,
     Fold,
     Judged,
-    JudgedRow,
-    Summary,
     beside_before,
     check_test,
-    evidence,
     leave_out,
     network_family,
 )
@@ -73,7 +71,7 @@ def evidence_of(learned: OutOfSample) -> Evidence:
         judged = [row for row, is_judged in zip(rows, fold.judged.tolist(), strict=True) if is_judged]
         return judged_by(judged, learned.from_some(fold.seen))
 
-    return evidence(KIND, facts, judge)
+    return Evidence(KIND, facts, judge)
 
 
 def every_kind(jobs: int = 1) -> list[Evidence]:

@@ -78,7 +78,6 @@ class OutOfSample:
         }
         self.architectures = sorted(set(self._groups["architecture"][self._alone].tolist()))
         self._known: dict[str | None, Calibration] = {}
-        self._folds: dict[str | None, Calibration] = {}
 
     @cached_property
     def scaling(self) -> ScalingFit:
@@ -88,7 +87,6 @@ class OutOfSample:
     def calibration(self, without: str | None = None) -> Calibration:
         """Return what is learned from all sources but one, the width of its intervals included."""
         if without not in self._known:
-            mine = self._numbers(without)
             others = {
                 mode: [miss for miss in misses if miss.source != without]
                 for mode, misses in self._misses.items()
@@ -97,7 +95,8 @@ class OutOfSample:
             spread = {
                 mode: learn_spread(misses, farther.get(mode, [])) for mode, misses in others.items() if misses
             }
-            self._known[without] = mine._replace(spread=spread)
+            whole = self._judged["source", without].constants if without else self._scaled(None)
+            self._known[without] = whole._replace(spread=spread)
         return self._known[without]
 
     def of(self, run: Run) -> Calibration:
@@ -161,13 +160,6 @@ class OutOfSample:
         constants = self._efficient(seen, left_out)
         return with_scaling(constants, self.scaling.numbers(constants, seen))
 
-    def _numbers(self, without: str | None) -> Calibration:
-        """Return what is learned from all sources but one, intervals aside; fitted once."""
-        if without not in self._folds:
-            seen = None if without is None else self._groups["source"] != without
-            self._folds[without] = self._scaled(seen)
-        return self._folds[without]
-
     def _anchored(self) -> Iterator[Anchored]:
         for place, row in enumerate(self.measured):
             anchor = self._anchor_time(row)
@@ -205,16 +197,17 @@ class OutOfSample:
         _ = self.scaling  # around which the folds are fitted, in whichever process
         left_out: list[LeftOut] = [("source", source) for source in self.sources]
         left_out += [("architecture", name) for name in self.architectures]
-        result = dict(each(judge, self, left_out, self.jobs))
-        self._folds |= {name: result["source", name].constants for name in self.sources}
-        return result
+        return dict(each(OutOfSample.judge, self, left_out, self.jobs))
 
     def judge(self, left_out: LeftOut) -> Judged:
-        """Return what judges a source, or an architecture's runs on one accelerator, and their misses."""
+        """Return what judges a source, or an architecture's runs on one accelerator, and their misses.
+
+        Other processes call it.
+        """
         what, name = left_out
         mine = self._groups[what] == name
         if what == "source":
-            constants = self._numbers(name)
+            constants = self._scaled(~mine)
         else:
             constants, mine = self._efficient(~mine), mine & self._alone
         misses: dict[int, tuple[Miss, Miss | None]] = {}
@@ -229,11 +222,6 @@ class OutOfSample:
         scenario = scenario_of_run(row.run, self._catalogue, anchor)
         time, strengths = time_and_strengths(scenario, self._catalogue, constants)
         return Miss(row.run.source, float(np.log(time / row.time)), strengths)
-
-
-def judge(learned: OutOfSample, left_out: LeftOut) -> Judged:
-    """Return what is left out by a fit to the rest; other processes call it."""
-    return learned.judge(left_out)
 
 
 def beside_shipped(runs: Sequence[Run], catalogue: Catalogue | None = None, jobs: int = 1) -> OutOfSample:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from perfmodel.accuracy.runs import COLUMNS, NOT_STATED, OPTIONAL, UNSTATED_TRUST, Run, read_runs
+from perfmodel.accuracy.measured_table import Line, measured_table
+from perfmodel.accuracy.runs import CHECKS, COLUMNS, Run, read_runs
 from perfmodel.accuracy.scenarios import Refused, measured_time, scenario_of_run, with_options
 from perfmodel.anchor import RANGES, Anchor
 from perfmodel.calibration import calibration
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.fitting.own_runs import OwnRun
 from perfmodel.prediction.assemble import settled
-from perfmodel.reading import read_table
 from perfmodel.resolve import Setting
 from perfmodel.specs.options import Declared, declared
 from perfmodel.specs.scenario import OPTIONS, Scenario, field_of
@@ -22,6 +21,7 @@ from perfmodel.specs.store import Catalogue
 from perfmodel.step.evaluate import outcome
 from perfmodel.units import parse
 
+_Stated = TypeVar("_Stated")
 _T = TypeVar("_T")
 NOT_OF_A_RUN = ("anchor", "profile", "calibration")
 """Options that hold measurements themselves."""
@@ -39,10 +39,22 @@ def read_own_runs(path: str, catalogue: Catalogue) -> list[OwnRun]:
     ------
     InputError : a file that cannot be read, a column nobody knows, lines that cannot be; each is named
     """
-    header, rows = _table(path)
+
+    def of_schema(run: Run) -> OwnRun:
+        if (time := measured_time(run)) is None:
+            raise Refused("no measured time")
+        setting, _ = settled(scenario_of_run(run, catalogue), catalogue, calibration())
+        return _own(run.run_id, setting, time)
+
+    header, lines = measured_table(path)
     if _is_schema(header):
-        return _of_schema(path, catalogue)
-    return _each(path, header, rows, lambda line: _own(line.where, *_settled(line.given, catalogue)))
+        return _each(path, "runs", [(run.run_id, run) for run in read_runs(path)], of_schema)
+    return _each(
+        path,
+        "lines",
+        _stated(path, header, lines),
+        lambda row: _own(row.where, *_settled(row.given, catalogue)),
+    )
 
 
 def read_measured_runs(path: str, catalogue: Catalogue | None = None) -> list[Run]:
@@ -52,14 +64,15 @@ def read_measured_runs(path: str, catalogue: Catalogue | None = None) -> list[Ru
     ------
     InputError : as of ``read_own_runs``, but for lines in the schema that cannot be predicted: those stay in
     """
-    header, rows = _table(path)
+    header, lines = measured_table(path)
     if _is_schema(header):
         return read_runs(path)
     known = Catalogue.of(catalogue)
-    return _each(path, header, rows, lambda line: _measured(line, *_settled(line.given, known)))
+    rows = _stated(path, header, lines)
+    return _each(path, "lines", rows, lambda row: _measured(row, *_settled(row.given, known)))
 
 
-class _Line(NamedTuple):
+class _Row(NamedTuple):
     """One line of a table of few columns."""
 
     where: str
@@ -80,45 +93,34 @@ def _means(column: str) -> str:
     return name if name in (*OPTIONS, *RANGES) and name not in NOT_OF_A_RUN else ""
 
 
-def _each(
-    path: str, header: Sequence[str], rows: Sequence[tuple[int, list[str]]], read: Callable[[_Line], _T]
-) -> list[_T]:
-    """What ``read`` makes of every line, or an error that names those it cannot read."""
+def _stated(path: str, header: Sequence[str], lines: Sequence[Line]) -> list[tuple[str, _Row]]:
+    """What each line states, by the place that errors name."""
     if not any(header):
         raise InputError(f"{path}: line 1: empty; expected a line of column names, e.g. {EXAMPLE}")
-    names = _columns(path, header)
-    runs, wrong = [], []
-    for line, cells in rows:
-        try:
-            if len(cells) != len(header):
-                raise InputError(f"{len(cells)} cells; the header has {len(header)}")
-            stated = {name: cell for name, cell in zip(names, cells, strict=True) if cell}
-            labels = {name: stated.pop(name) for name in PASSED_OVER if name in stated}
-            runs.append(read(_Line(f"line {line}", stated, labels)))
-        except InputError as error:
-            wrong.append(f"line {line}: {error}")
-    if not runs and not wrong:
+    if not lines:
         raise InputError(f"{path}: no runs below the header line")
-    _name_wrong(path, wrong, "lines")
-    return runs
+    names, result = dict(zip(header, _columns(path, header), strict=True)), []
+    for line in lines:
+        stated = {names[column]: cell for column, cell in line.published.items()}
+        labels = {name: stated.pop(name) for name in PASSED_OVER if name in stated}
+        result.append((f"line {line.place}", _Row(f"line {line.place}", stated, labels)))
+    return result
 
 
-def _name_wrong(path: str, wrong: Sequence[str], noun: str) -> None:
-    """Raise an error that names the first few of wrong lines, if there are any."""
+def _each(
+    path: str, noun: str, rows: Iterable[tuple[str, _Stated]], read: Callable[[_Stated], _T]
+) -> list[_T]:
+    """What ``read`` makes of every row, or an error that names the first few of those it cannot read."""
+    result, wrong = [], []
+    for where, row in rows:
+        try:
+            result.append(read(row))
+        except (Refused, InputError) as error:
+            wrong.append(f"{where}: {error}")
     if wrong:
         more = f"; and {len(wrong) - MOST_NAMED} more {noun}" if len(wrong) > MOST_NAMED else ""
         raise InputError(f"{path}: " + f"\n{path}: ".join(wrong[:MOST_NAMED]) + more)
-
-
-def _table(path: str) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    try:
-        with read_table(path) as file:
-            reader = csv.reader(file, strict=True)
-            header = [name.strip() for name in next(reader, [])]
-            rows = [(reader.line_num, [cell.strip() for cell in cells]) for cells in reader if any(cells)]
-    except csv.Error as error:
-        raise InputError(f"{path}: line {reader.line_num}: not CSV: {error}") from None
-    return header, rows
+    return result
 
 
 def _columns(path: str, header: Sequence[str]) -> list[str]:
@@ -160,42 +162,34 @@ def _settled(given: dict[str, str], catalogue: Catalogue) -> tuple[Setting, floa
     return setting, float(anchor.iteration_time(setting.global_batch_size, setting.workload.sequence_length))
 
 
-def _measured(line: _Line, setting: Setting, time: float) -> Run:
+ALIKE = (
+    *("nics", "nodes", "accelerators_per_node", "world_size", "servers"),
+    *("precision", "local_batch_size", "accumulation_steps", "overlap"),
+)
+NAMED = ("workload", "accelerator", "node", "intra_link", "inter_link")
+"""What a run and a setting call the same, and what a run has the id of."""
+
+
+def _measured(row: _Row, setting: Setting, time: float) -> Run:
     """The run of a line, by what was taken for all that it leaves open."""
-    _own(line.where, setting, time)
-    stated = {}
-    for column, cell in line.labels.items():
-        field, check = (COLUMNS | OPTIONAL)[column]
+    _own(row.where, setting, time)
+    stated: dict[str, Any] = {}
+    for column, cell in row.labels.items():
         try:
-            stated[field] = check(cell)
+            stated[column] = CHECKS.get(column, str)(cell)
         except ValueError as error:
             raise InputError(f"column {column}: {cell[:60]!r}; expected {error}") from None
     scenario = with_options(setting.scenario, framework=setting.software)
+    taken = {name: getattr(setting, name) for name in ALIKE}
+    taken |= {name: getattr(setting, name).id for name in NAMED}
     run = Run(
-        run_id=line.where,
-        source=NOT_STATED,
-        locator="",
+        **taken,
+        run_id=row.where,
         framework=setting.software,
-        workload=setting.workload.id,
         sequence_length=setting.workload.sequence_length,
-        accelerator=setting.accelerator.id,
-        node=setting.node.id,
-        intra_link=setting.intra_link.id,
-        inter_link=setting.inter_link.id,
-        nics=setting.nics,
-        nodes=setting.nodes,
-        accelerators_per_node=setting.accelerators_per_node,
-        world_size=setting.world_size,
-        precision=setting.precision,
-        local_batch_size=setting.local_batch_size,
-        accumulation_steps=setting.accumulation_steps,
         strategy=setting.strategy if setting.world_size > 1 else "single",
-        servers=setting.servers,
-        overlap=setting.overlap,
         input=scenario.input or "",
-        samples_per_second=None,
         iteration_time=time,
-        trust=UNSTATED_TRUST,
         options=json.dumps(scenario.model_dump(exclude_unset=True)),
     )
     return run._replace(**stated)
@@ -216,18 +210,3 @@ def _read(one: Declared, cell: str) -> object:
         return int(cell) if one.type is int else float(cell) if one.type is float else cell
     except ValueError:
         return cell
-
-
-def _of_schema(path: str, catalogue: Catalogue) -> list[OwnRun]:
-    runs, wrong = [], []
-    for run in read_runs(path):
-        try:
-            time = measured_time(run)
-            if time is None:
-                raise Refused("no measured time")
-            setting, _ = settled(scenario_of_run(run, catalogue), catalogue, calibration())
-            runs.append(_own(run.run_id, setting, time))
-        except (Refused, InputError) as error:
-            wrong.append(f"{run.run_id}: {error}")
-    _name_wrong(path, wrong, "runs")
-    return runs

@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from statistics import fmean
+from typing import Any
 
 from perfmodel.calibration import Calibration
 from perfmodel.evidence import repeat_noise
-from perfmodel.fitting.own_runs import OwnRun, Update, nothing_learned, update
-from perfmodel.fitting.own_transformers import learned_of
+from perfmodel.fitting.own_runs import Answer, OwnRun, Update, nothing_learned, update
 from perfmodel.prediction.interval import OPEN, factors, widening_strengths
 from perfmodel.prediction.own_runs import job_key
 from perfmodel.resolve import Setting
 from perfmodel.step.evaluate import evaluate
 from perfmodel.step.profiled import NORMAL_80
-from perfmodel.transformers.own_runs import row_of
+from perfmodel.transformers.levels import Run, is_same
+from perfmodel.transformers.own_runs import merged, row_of, run_of, update_of
 
 
 def updated(
@@ -32,33 +33,48 @@ def updated(
     """
     known = dict(components)
     freedom = known.pop("freedom")
-    laid_out = learned_of([run for run in runs if run.setting.layout is not None], constants)
+    laid_out = [run for run in runs if run.setting.layout is not None]
     others = [run for run in runs if run.setting.layout is None]
+    together, answers_of = learned_of(laid_out, constants)
     result = update(others, constants, known, freedom, file) if others else nothing_learned(known, file)
     jobs = _jobs([run for run in others if not run.message_bytes])
-    of_others, of_layouts = iter(result.answers), iter(laid_out.answers)
-    answers = []
-    for run in runs:
-        answer = next(of_others if run.setting.layout is None else of_layouts)
-        if run.setting.layout is None and not run.message_bytes:
-            time, noise = jobs[job_key(run.setting)]
-            widths = _half_width(run.setting, constants), NORMAL_80 * noise
-            after = math.log(time / run.time)
-            answer = answer._replace(after=after, width_before=widths[0], width_after=widths[1])
-        answers.append(answer)
-    own = result.own._replace(
-        runs=len(runs),
-        jobs=jobs,
-        transformers=[row_of(run) for run in laid_out.runs],
-    )
-    return result._replace(own=own, answers=answers)
+    answers = {
+        id(run): answer
+        for run, answer in zip((*laid_out, *others), (*answers_of, *result.answers), strict=True)
+    }
+    for run in (run for run in others if not run.message_bytes):
+        time, noise = jobs[job_key(run.setting)]
+        answers[id(run)] = answers[id(run)]._replace(
+            after=math.log(time / run.time),
+            width_before=_half_width(run.setting, constants),
+            width_after=NORMAL_80 * noise,
+        )
+    own = result.own._replace(runs=len(runs), jobs=jobs, transformers=[row_of(run) for run in together])
+    return result._replace(own=own, answers=[answers[id(run)] for run in runs])
+
+
+def learned_of(runs: Sequence[OwnRun], constants: Calibration) -> tuple[list[Run], list[Answer]]:
+    """Return runs of transformers, repeats of a job as one, and how far each is missed.
+
+    A run is left out with all repeats of its job.
+    """
+    each = [run_of(run.setting, run.time, constants) for run in runs]
+    together, answers = merged(each), []
+    for own, run in zip(runs, each, strict=True):
+        others = [other for other in together if not is_same(run.traits, other.traits)]
+        left_out = update_of(own.setting, others).shift if others else 0.0
+        after = update_of(own.setting, together)
+        errors = (float(shift - run.miss) for shift in (0.0, left_out, after.shift))
+        widths = (float(NORMAL_80 * spread) for spread in (run.spread, after.spread()))
+        answers.append(Answer(own.where, own.name, own.time, *errors, *widths))
+    return together, answers
 
 
 def _half_width(setting: Setting, constants: Calibration) -> float:
     """Return half the 80 % interval of a job of copies from specs, in log time, its options known."""
     step = evaluate(setting, constants)
-    strengths = widening_strengths(setting, step.work, step.terms, constants) | {OPEN: {}}
-    near, _ = factors(strengths, "specs", constants)
+    strengths: dict[str, Any] = widening_strengths(setting, step.work, step.terms, constants)
+    near, _ = factors(strengths | {OPEN: {}}, "specs", constants)
     return math.log(near)
 
 

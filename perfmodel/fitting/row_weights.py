@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.accuracy.by_source import rows_of_source
+from perfmodel.arrays import Array, Names
 
 NOISE = 0.15
 """Standard deviation of a row's logarithmic time that is measurement noise."""
@@ -19,12 +19,8 @@ TRUST_WEIGHTS = {"A": 1.0, "B": 0.5}
 """Of a row, by how well its source states hardware, batch and procedure."""
 
 
-def row_weights(sources: Sequence[str], trusts: Sequence[str]) -> Array:
+def row_weights(sources: Names, trusts: Sequence[str]) -> Array:
     """Weight of each row by its trust, and by how many rows its source has, shape (rows,)."""
-    counts = Counter(sources)
-    return np.array(
-        [
-            TRUST_WEIGHTS[trust] * min(1.0, FULL_WEIGHT_ROWS / counts[source])
-            for source, trust in zip(sources, trusts, strict=True)
-        ]
+    return np.array([TRUST_WEIGHTS[trust] for trust in trusts]) * np.minimum(
+        1.0, FULL_WEIGHT_ROWS / rows_of_source(sources)
     )

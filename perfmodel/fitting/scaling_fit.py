@@ -55,7 +55,7 @@ class ScalingFit:
         self._sources = np.array([row.source for row in rows])
         self._places = np.array([row.place for row in rows], dtype=np.intp)
         self._measured = np.log([row.time for row in rows])
-        self._weights = row_weights(self._sources.tolist(), [row.trust for row in rows])
+        self._weights = row_weights(self._sources, [row.trust for row in rows])
         self._mean = np.log([_before(name) for name in DEVIATIONS])
         self._deviation = np.array(list(DEVIATIONS.values()))
         self._constants = constants
@@ -86,8 +86,9 @@ class ScalingFit:
         return information_shares([*DEVIATIONS], self._slopes * self._deviation, self._weights, self._sources)
 
     def _times(self, numbers: Array, constants: Calibration, weights: Array) -> Array:
-        """Predicted logarithms, shape (rows,); a row without weight is not asked."""
-        return _log_times(self._rows, _Under(0, _scaled(constants, numbers), weights.tolist()))
+        """Predicted logarithms, shape (rows,); a row without weight is not predicted."""
+        moved, rows = _scaled(constants, numbers), zip(self._rows, weights.tolist(), strict=True)
+        return np.array([math.log(row.predict(moved)) if weight else 0.0 for row, weight in rows])
 
     def _refitted(self, start: Array, constants: Calibration, weights: Array) -> Array:
         """The fit to some of the rows, near one to all of them, whose derivatives will do."""
@@ -121,24 +122,11 @@ class ScalingFit:
     def _derivatives(self, workers: Workers, numbers: Array) -> Array:
         """Those of the times of all rows, shape (rows, numbers); kept for the fits nearby."""
         steps = STEP * np.concatenate([np.eye(len(numbers)), -np.eye(len(numbers))])
-        weights = self._weights.tolist()
-        moved = [
-            _Under(place, _scaled(self._constants, numbers + step), weights)
-            for place, step in enumerate(steps)
-        ]
-        times = {under.place: logs for under, logs in workers.each(_log_times, moved)}
+        moved = [(place, _scaled(self._constants, numbers + step)) for place, step in enumerate(steps)]
+        times = {place: logs for (place, _), logs in workers.each(_log_times, moved)}
         up, down = np.split(np.stack([times[place] for place in range(len(steps))], axis=1), 2, axis=1)
         self._slopes = (up - down) / (2 * STEP)
         return self._slopes
-
-
-class _Under(NamedTuple):
-    """What rows are predicted under, and where that stands in a list."""
-
-    place: int
-    constants: Calibration
-    weights: list[float]
-    """Of the rows."""
 
 
 def _scaled(constants: Calibration, numbers: Array) -> Calibration:
@@ -146,14 +134,9 @@ def _scaled(constants: Calibration, numbers: Array) -> Calibration:
     return with_scaling(constants, dict(zip(DEVIATIONS, np.exp(numbers).tolist(), strict=True)))
 
 
-def _log_times(rows: Sequence[Anchored], under: _Under) -> Array:
-    """Predicted logarithms, shape (rows,); a row without weight is not asked."""
-    return np.array(
-        [
-            math.log(row.predict(under.constants)) if weight else 0.0
-            for row, weight in zip(rows, under.weights, strict=True)
-        ]
-    )
+def _log_times(rows: Sequence[Anchored], under: tuple[int, Calibration]) -> Array:
+    """Predicted logarithms under constants that have a place in a list, shape (rows,)."""
+    return np.log([row.predict(under[1]) for row in rows])
 
 
 def _before(name: str) -> float:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from perfmodel.accuracy.by_source import weighted_quantile
 from perfmodel.arrays import Array
 from perfmodel.calibration import Spread
 from perfmodel.least_squares import newton
@@ -75,7 +76,7 @@ def learn_spread(misses: Sequence[Miss], farther: Sequence[Miss] = ()) -> Spread
     least = np.array([LEAST.get(name, 0.0) for name in names])
     learned = _scale(strength, error, weights, least, free=names.index("always"))
     scaled = (error / np.exp(strength @ learned))[own]
-    quantiles = {name: _quantile(scaled, weights[own], share) for name, share in SHARES.items()}
+    quantiles = {name: weighted_quantile(scaled, weights[own], share) for name, share in SHARES.items()}
     weight_of = {name: weight for name, weight in zip(names, learned, strict=True) if abs(weight) > NOTHING}
     return Spread(
         {name: float(f"{weight:.4g}") for name, weight in weight_of.items()},
@@ -98,9 +99,3 @@ def _scale(strength: Array, error: Array, weights: Array, least: Array, free: in
         return gradient, curved
 
     return newton(derivatives, start, least=np.where(pulled, least, -np.inf), converged=0.0)
-
-
-def _quantile(values: Array, weights: Array, share: float) -> float:
-    order = np.argsort(values)
-    below = np.cumsum(weights[order]) / weights.sum()
-    return float(values[order][min(int(np.searchsorted(below, share)), len(values) - 1)])

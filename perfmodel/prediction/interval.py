@@ -308,17 +308,22 @@ def _left_open(result: dict[str, Any], spread: Spread, wider: Any) -> list[Open]
     return left_open(DATA_PARALLEL, result[OPEN], deviation(result, spread) * wider)
 
 
+def _wider_by_open(result: dict[str, Any], spread: Spread, wider: Any) -> Any:
+    """Return by which factor they widen an interval, in log time."""
+    return math.prod(each.factor for each in _left_open(result, spread, wider))
+
+
 def _factors(result: dict[str, Any], spread: Spread, own: OwnEffects | None, wider: Any) -> tuple[Any, Any]:
     scale = ops.exp(sum(_widths(result, spread))) * wider
     if own is not None:
         scale = scale * own.narrowing(result[OWN], result[LEAST], deviation(result, spread) * wider)
     else:
-        scale = scale * math.prod(each.factor for each in _left_open(result, spread, wider))
+        scale = scale * _wider_by_open(result, spread, wider)
     return ops.exp(spread.quantile_80 * scale), ops.exp(spread.quantile_95 * scale)
 
 
 def interval(
-    iteration_time: float, mode: str, setting: Setting, result: dict[str, float], constants: Calibration
+    iteration_time: float, mode: str, setting: Setting, result: dict[str, Any], constants: Calibration
 ) -> Interval | None:
     """Return where the iteration time lies; None before a spread was learned."""
     spread = constants.spread.get(mode)
@@ -327,13 +332,11 @@ def interval(
     if mode != "specs" or constants.own is not None:
         result = result | {OPEN: {}}  # what was measured settles them
     scale = scale_by(result, mode)
-    opened = _left_open(result, spread, scale.factor)
+    common = scale.factor * _wider_by_open(result, spread, scale.factor)
     return Interval.model_construct(
         **scale.ends(iteration_time, *factors(result, mode, constants)),
         no_95=NO_REPEATS if result.get(AGAIN) else scale.no_95,
         wider_because=partial(reasons, setting, result, spread, constants),
         clipped_at=None,
-        scale=1.0
-        if result.get(AGAIN)
-        else float(math.prod((scale.factor, *(each.factor for each in opened)))),
+        scale=1.0 if result.get(AGAIN) else float(common),
     )

@@ -21,7 +21,7 @@ def not_stated(setting: Setting) -> list[str]:
     return [name for name in OPTIONS if name not in given]
 
 
-def left_open_by(framework: str | None, others: Mapping[str, Any]) -> dict[str, Any]:
+def left_open_by(framework: str | None, others: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return what widens the interval of a job's time, with whether it is left to its default.
 
     Parameters
@@ -34,7 +34,7 @@ def left_open_by(framework: str | None, others: Mapping[str, Any]) -> dict[str, 
     return others if "@" in framework else {YEAR: True, **others}
 
 
-def left_to_defaults(setting: Setting) -> dict[str, Any]:
+def left_to_defaults(setting: Setting) -> Mapping[str, Any]:
     """Return the same of a setting."""
     others = dict.fromkeys((name for name in not_stated(setting) if name != "framework"), True)
     return left_open_by(setting.scenario.framework, others)

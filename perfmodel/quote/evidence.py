@@ -142,7 +142,7 @@ def of_bandwidth(claim: Claim, setting: Setting) -> Evidence:
         at, rate = measured.point, share * measured_bus_bandwidth(measured.point, measured.time)
         over = f" on {at.nodes} nodes" if at.nodes > 1 else ""
         words = f"{show(rate, 'B/s')}: {show(at.message_bytes, 'B')}, {at.group_size} ranks{over}"
-        near.append(Near(id=measured.measurement_id, source=measured.source, value=rate, words=words))
+        near.append(Near(id=measured.run_id, source=measured.source, value=rate, words=words))
     expected = Expected(*(share * each for each in expected_bus_bandwidth(point)))
     return Evidence(limit, expected, near, notes, False)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from perfmodel.accuracy.mlperf_rules import scenario_of_submission
+from perfmodel.accuracy.mlperf_rows import scenario_of_submission
 from perfmodel.accuracy.scenarios import Refused, scenario_of_run
 from perfmodel.equations.ratio import ratio_half_width
 from perfmodel.errors import InputError

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from perfmodel.accuracy.mlperf_rows import ROUNDS, Submission, shipped_submissions
-from perfmodel.accuracy.mlperf_rules import BENCHMARKS, COMMON, framework_of
+from perfmodel.accuracy.mlperf_rows import framework_of, shipped_submissions
+from perfmodel.accuracy.mlperf_rules import ROUNDS
 from perfmodel.accuracy.runs import Run
-from perfmodel.accuracy.scenarios import Refused
 from perfmodel.quote.similar_runs import SHOWN, SimilarRun, distance, family_of
 from perfmodel.resolve import Setting
 from perfmodel.specs.store import Catalogue
@@ -53,53 +52,18 @@ def submitted() -> tuple[SimilarRun, ...]:
 
 def _runs() -> Iterator[SimilarRun]:
     for each in shipped_submissions():
-        if each.samples_per_second is None or _names_several(each.framework):
+        run, time = each.job, each.iteration_time
+        if time is None or run.samples_per_second is None or _names_several(run.framework):
             continue
-        try:
-            software = framework_of(each)
-        except Refused:
-            continue
-        time = each.global_batch_size / each.samples_per_second
-        rate = each.samples_per_second / each.world_size
-        yield SimilarRun(_run_of(each), time, rate, None, software, each, PADDED.get(each.benchmark))
+        rate = run.samples_per_second / run.world_size
+        source = f"MLPerf Training {each.round}, {each.submitter}"
+        run = run._replace(source=source, locator=each.system, accumulation_steps=1, trust="A")
+        yield SimilarRun(run, time, rate, None, framework_of(each), each, PADDED.get(each.benchmark))
 
 
 def _names_several(framework: str) -> bool:
     """Whether a row names containers of several frameworks, of which one ran."""
     return sum(name in framework.lower() for name in ("mxnet", "pytorch", "tensorflow")) > 1
-
-
-def _run_of(submission: Submission) -> Run:
-    benchmark = BENCHMARKS[submission.benchmark]
-    return Run(
-        run_id=submission.run_id,
-        source=f"MLPerf Training {submission.round}, {submission.submitter}",
-        locator=submission.system,
-        framework=submission.framework,
-        workload=benchmark.workload,
-        sequence_length=benchmark.sequence_length,
-        accelerator=submission.accelerator,
-        node="",
-        intra_link=submission.intra_link,
-        inter_link=submission.inter_link,
-        nics=submission.nics,
-        nodes=submission.nodes,
-        accelerators_per_node=submission.accelerators_per_node,
-        world_size=submission.world_size,
-        precision=COMMON["precision"],
-        local_batch_size=submission.local_batch_size,
-        accumulation_steps=1,
-        strategy=COMMON["strategy"],
-        servers=None,
-        overlap=benchmark.overlap,
-        input=COMMON["input"],
-        samples_per_second=submission.samples_per_second,
-        iteration_time=None,
-        trust="A",
-        global_batch_size=submission.global_batch_size,
-        year=submission.year,
-        note=submission.note,
-    )
 
 
 def _distance(run: Run, setting: Setting) -> float:

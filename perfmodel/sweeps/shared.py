@@ -211,9 +211,9 @@ def _blocks(
         size = picked_numbers["world_size"]
         of_size = {"world_size": size, "nodes": nodes[some["world_size"]] if np.ndim(size) else nodes[0]}
         options = asked | rows.options(some)
-        sharding_open = (asked["strategy"] != "fsdp") * (picked_numbers["sharding"] < 0)
-        opened = {"sharding": sharding_open, "recompute": picked_numbers["recompute"] < 0}
-        opened = left_open_by(asked["framework"], opened)
+        sharding = (asked["strategy"] != "fsdp") * (picked_numbers["sharding"] < 0)
+        others = {"sharding": sharding, "recompute": picked_numbers["recompute"] < 0}
+        opened = left_open_by(asked["framework"], others)
         yield _block(setting, chosen(layout, which), of_size, runs, options, len(which), constants, opened)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from perfmodel.equations.transformer import hardware_flops_per_token, model_flops_utilization
+from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.architecture import Architecture
 from perfmodel.specs.layout import FULL, SELECTIVE, Layout
 from perfmodel.transformers.flops import COMPUTED, Count, score_flops, step_flops
@@ -23,6 +24,11 @@ class Figures(NamedTuple):
     """What runs, over that: hfu over mfu."""
     bubble_fraction: float
     """Share of the step in which stages wait for each other."""
+
+
+def peak_of(accelerator: Accelerator, precision: str) -> float:
+    """Return the peak of products in a precision of training [FLOP/s]."""
+    return accelerator.training_peak("amp" if precision == "fp16" else precision)[0]
 
 
 def mfu_of(

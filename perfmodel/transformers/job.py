@@ -97,14 +97,14 @@ def bare_job(case: Case, groups: Any = None) -> Job:
 
 
 def stacked(values: Sequence[Any]) -> Any:
-    """Return tuples of numbers as one tuple of arrays: floats, but for flags."""
+    """Return tuples of numbers as one tuple of arrays: floats, but for flags and texts."""
     first = values[0]
     if first is None:
         return None
     if isinstance(first, tuple):
         return type(first)(*(stacked(column) for column in zip(*values, strict=True)))
     array = np.array(values)
-    return array if array.dtype == np.bool_ else array.astype(np.float64)
+    return array if array.dtype.kind in "bU" else array.astype(np.float64)
 
 
 def rows(value: Any, which: Any) -> Any:

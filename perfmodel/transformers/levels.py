@@ -40,7 +40,7 @@ ALIKE = (
 
 
 class Traits(NamedTuple):
-    """What tells jobs apart; the layout may be of arrays."""
+    """What tells jobs apart; the layout, or all but the machine, may be of arrays."""
 
     network: str
     accelerator: str
@@ -145,7 +145,9 @@ class Update(NamedTuple):
 
 def apart(one: Traits, other: Traits) -> dict[str, Any]:
     """Return how far two jobs are apart by each of ``DISTANCES``."""
-    result: dict[str, Any] = {name: float(getattr(one, name) != getattr(other, name)) for name in NAMED}
+    result: dict[str, Any] = {
+        name: np.asarray(getattr(one, name) != getattr(other, name), float) for name in NAMED
+    }
     differ = (getattr(one.layout, name) != getattr(other.layout, name) for name in SHARED_BY)
     result["layout"] = sum(np.asarray(each, float) for each in differ) / 2
     ratios = (np.log(a * 1.0) - np.log(b * 1.0) for a, b in zip(one.sizes, other.sizes, strict=True))

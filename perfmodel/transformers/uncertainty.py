@@ -120,13 +120,13 @@ class Novelty(NamedTuple):
         ----------
         spread_of : what is left of the error of a job with this novelty; by default all of it
         """
+        others: list[tuple[Novelty, Widening | Open]]
+        others = [(self._replace(others=_but(self.others, one)), one) for one in self.others]
+        opened = [(self._replace(left_open=_but(self.left_open, one)), one) for one in self.left_open]
         result = []
-        for name in ("others", "left_open"):
-            every = getattr(self, name)
-            for each in every:
-                without = self._replace(**{name: tuple(one for one in every if one is not each)})
-                factor = float(spread_of(self) / spread_of(without))
-                result.append((factor, each.words, Scale(each.factor, each.sources)))
+        for without, one in (*others, *opened):
+            factor = float(spread_of(self) / spread_of(without))
+            result.append((factor, one.words, Scale(one.factor, one.sources)))
         for without, words in (
             (self._replace(experts=False), "few runs of mixtures of experts were measured"),
             (self._replace(accelerator=None), f"no measured run of a transformer on {self.accelerator}"),
@@ -135,6 +135,10 @@ class Novelty(NamedTuple):
             if without != self:
                 result.append((float(spread_of(self) / spread_of(without)), words, self.scale))
         return sorted(result, reverse=True)
+
+
+def _but(every: tuple[Any, ...], one: object) -> tuple[Any, ...]:
+    return tuple(each for each in every if each is not one)
 
 
 def less_used(utilisation: Any) -> Any:
