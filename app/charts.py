@@ -14,7 +14,7 @@ import streamlit as st
 from app import axes, colours, numbers_first
 from app.fills import filled
 from perfmodel.prediction import Prediction
-from perfmodel.step.terms import ANY_TERM, sent
+from perfmodel.step.terms import TERMS, sent
 from perfmodel.units import dollars, show
 
 # plotly looks at pandas where it is loaded, which another session may be half way through doing
@@ -55,7 +55,7 @@ def draw(figure: go.Figure, name: str, alt: str, height: int = 380, **more: Any)
 def waterfall(prediction: Prediction) -> go.Figure:
     """The terms of one iteration, one after another, with the interval on their sum."""
     rows = [
-        (ANY_TERM[name].label, colours.look_of(name) or (GREY, ""), time)
+        (TERMS[name].label, colours.look_of(name) or (GREY, ""), time)
         for name, time in prediction.terms.items()
         if prediction.layout is None or time > 0  # of many terms a layout has few
     ]
@@ -139,7 +139,7 @@ def _hidden(figure: go.Figure, prediction: Prediction, backward_ends: float) -> 
 def side_by_side(predictions: Mapping[str, Prediction]) -> go.Figure:
     """The terms of several iterations, each a bar."""
     rows = {name: prediction.terms for name, prediction in predictions.items()}
-    labels = {name: ANY_TERM[name].label for terms in rows.values() for name in terms}
+    labels = {name: TERMS[name].label for terms in rows.values() for name in terms}
     figure = parts(rows, labels, "time of one iteration [s]")
     drawn = {name: each.interval for name, each in predictions.items() if each.interval is not None}
     for index, (name, interval) in enumerate(drawn.items()):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfmodel.step.terms import ANY_TERM
+from perfmodel.step.terms import TERMS
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C8C8C", "#B8A800")
 """Okabe and Ito's, those that show on white and on black."""
@@ -51,9 +51,9 @@ PATTERNS = ("|", "/", "-", "+", ".", "x")
 
 def look_of(name: str) -> tuple[str, str] | None:
     """Return the colour and pattern of a term, or of a part of a recorded step; None of anything else."""
-    if name in OF_TERM or name not in ANY_TERM:
+    if name in OF_TERM or name not in TERMS:
         return OF_TERM.get(name)
-    colour, taken = OF_KIND[ANY_TERM[name].kind], set(OF_TERM.values())
-    new = [each for each in ANY_TERM if each not in OF_TERM]
+    colour, taken = OF_KIND[TERMS[name].kind], set(OF_TERM.values())
+    new = [each for each in TERMS if each not in OF_TERM]
     free = [pattern for pattern in PATTERNS if (colour, pattern) not in taken] or list(PATTERNS)
     return colour, free[new.index(name) % len(free)]

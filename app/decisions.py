@@ -17,7 +17,7 @@ from perfmodel.quote.sentence import BETTER, needs_reached, open_clause, reached
 from perfmodel.quote.verdict import percent
 from perfmodel.quote.words import shown, software_words
 from perfmodel.reports.figures import run_words
-from perfmodel.step.terms import ANY_TERM
+from perfmodel.step.terms import TERMS
 from perfmodel.transformers.words import in_full
 from perfmodel.units import plural, show, show_range, three_digits
 
@@ -131,7 +131,7 @@ def limit_of(prediction: Prediction) -> str:
     """Return what takes most of an iteration and what comes second, with their shares."""
     shares: dict[str, float] = {}
     for name, time in prediction.terms.items():
-        bound = ANY_TERM[name].bound
+        bound = TERMS[name].bound
         shares[bound] = shares.get(bound, 0.0) + time / prediction.iteration_time
     first, second = sorted(shares, key=lambda bound: -shares[bound])[:2]
     words = f"{LIMITS[first]}, {shares[first] * 100:.0f} % of the time"

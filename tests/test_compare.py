@@ -9,7 +9,6 @@ import json
 import pytest
 
 from perfmodel.comparison import case_of, compare, saved_case
-from perfmodel.comparison.saved import TERMS
 from perfmodel.economics import economics
 from perfmodel.errors import InputError
 from perfmodel.prediction import predict
@@ -261,8 +260,18 @@ def test_a_saved_prediction_that_cannot_be_one_is_refused(key, value, told, tmp_
         saved_case(tmp_path / "saved.json")
 
 
-def test_the_terms_of_a_saved_prediction_are_those_of_predict():
-    assert set(TERMS) == predict(Scenario()).terms.keys()
+def test_a_saved_prediction_with_a_layout_is_read(tmp_path):
+    answer = predict(workload="gpt2", gpus=8, tensor_parallel=2)
+    (tmp_path / "saved.json").write_text(answer.to_json())
+    assert saved_case(tmp_path / "saved.json").prediction.terms == answer.terms
+
+
+def test_a_saved_prediction_with_a_term_of_no_iteration_is_refused(tmp_path):
+    answer = json.loads(predict(Scenario(world_size=8)).to_json())
+    answer["terms"]["moment_time"] = 0.0
+    (tmp_path / "saved.json").write_text(json.dumps(answer))
+    with pytest.raises(InputError, match=r"terms\.moment_time: no term of an iteration"):
+        saved_case(tmp_path / "saved.json")
 
 
 def test_a_saved_prediction_that_lacks_a_key_names_it(tmp_path):

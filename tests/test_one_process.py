@@ -20,7 +20,7 @@ from perfmodel.sensitivity import sensitivity
 from perfmodel.sensitivity.crossovers import crossovers
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.fabric import fabric
-from perfmodel.step.terms import ONE_PROCESS_TERMS, TERMS, sent
+from perfmodel.step.terms import TERMS, names_of, only_of, sent
 from perfmodel.workloads import workload
 
 ONE_PROCESS = "data-parallel-single-process"
@@ -38,7 +38,7 @@ PARTS |= {"loss_time", "reduce_time"}
 def test_the_parts_are_terms_that_add_up(n, batch, steps, network):
     job = {"workload": network, "local_batch_size": batch, "accumulation_steps": steps, "world_size": n}
     answer = predict(Scenario(**NODE, **job, framework="pytorch"))
-    assert ONE_PROCESS_TERMS.keys() == PARTS
+    assert set(only_of("one process")) == PARTS
     assert all(answer.terms[name] > 0 for name in PARTS)
     assert sum(answer.terms.values()) == pytest.approx(answer.iteration_time, rel=1e-12)
     assert sent(answer.terms) == pytest.approx(answer.communication_time, rel=1e-12)
@@ -83,10 +83,10 @@ def test_every_listing_has_the_parts():
     run = CliRunner().invoke
     options = [word for key, value in NODE.items() for word in (f"--{key}", value)]
     listing = run(main, ["predict", "--gpus", "2", *options]).output
-    labels = [term.label for term in ONE_PROCESS_TERMS.values()]
+    labels = [term.label for term in map(TERMS.__getitem__, only_of("one process"))]
     assert all(label in listing for label in labels)
     answer = json.loads(run(main, ["predict", "--gpus", "2", *options, "--json"]).output)
-    assert answer["terms"].keys() == {*TERMS, *PARTS}
+    assert answer["terms"].keys() == set(names_of("one process"))
     emulated = run(main, ["emulate", "--gpus", "2", "--steps", "1", "--speed", "1e6", *options]).output
     assert all(label in emulated for label in labels)
     explained = explain(Scenario(world_size=2, **NODE))

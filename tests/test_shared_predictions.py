@@ -27,7 +27,7 @@ from perfmodel.specs.options import declared
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.stack import STACKS
 from perfmodel.specs.store import Catalogue
-from perfmodel.step.terms import SHARED_TERMS, of_kind, sent
+from perfmodel.step.terms import names_of, of_kind, sent
 from perfmodel.sweeps import sweep
 from perfmodel.traces.collective_names import is_collective, kind_of
 from perfmodel.traces.kineto import read_kineto
@@ -64,7 +64,7 @@ def test_predict_and_layouts_agree_on_every_layout(name):
 
 def test_the_terms_sum_and_are_those_of_the_table():
     answer = predict(**SHARED)
-    assert list(answer.terms) == list(SHARED_TERMS)
+    assert list(answer.terms) == list(names_of("layout"))
     assert sum(answer.terms.values()) == pytest.approx(answer.iteration_time, rel=1e-12)
     assert json.loads(answer.to_json())["layout"]["tensor_parallel"] == 4
     tensors = {"weights", "gradients", "optimizer", "activations", "logits", "other"}

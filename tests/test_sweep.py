@@ -14,7 +14,7 @@ import perfmodel
 from perfmodel.errors import InputError
 from perfmodel.prediction import predict
 from perfmodel.specs.scenario import Scenario
-from perfmodel.step.terms import ONE_PROCESS_TERMS
+from perfmodel.step.terms import only_of
 from perfmodel.sweeps import sweep
 from perfmodel.sweeps.groups import LARGEST_BLOCK
 from perfmodel.sweeps.table import answer_columns
@@ -220,7 +220,7 @@ def test_every_answer_is_that_of_predict(name):
             for column in table
         }
         expected = _expected(_scenario(row, "global_batch_size" in asked))
-        expected = dict.fromkeys(ONE_PROCESS_TERMS if driven else (), 0.0) | expected
+        expected = dict.fromkeys(only_of("one process") if driven else (), 0.0) | expected
         assert set(expected) == set(columns)
         for column, value in expected.items():
             if isinstance(value, float):

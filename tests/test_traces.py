@@ -24,7 +24,7 @@ from perfmodel import InputError, Scenario, predict
 from perfmodel.cli import main
 from perfmodel.profile import read_profile, to_toml
 from perfmodel.specs.store import Catalogue
-from perfmodel.step.terms import ONE_PROCESS_TERMS, of_kind, only_kind, sent
+from perfmodel.step.terms import of_kind, only_kind, only_of, sent
 from perfmodel.sweeps import sweep
 from perfmodel.traces import json_stream, nsight
 from perfmodel.traces.device_trace import intervals, length, overlap, union
@@ -882,7 +882,7 @@ def test_one_process_replicates_scatters_gathers_and_reduces():
     names += ["launch_overhead", "reduce", "update"]
     assert [phase.name for phase in phases] == [f"{name}_time" for name in names]
     assert all(phase.time > 0 for phase in phases)
-    assert not {phase.name for phase in Emulator(one).next_step().phases} & ONE_PROCESS_TERMS.keys()
+    assert not {phase.name for phase in Emulator(one).next_step().phases} & {*only_of("one process")}
     assert Emulator(two).next_step().iteration_time == pytest.approx(two.iteration_time)
 
 

@@ -128,7 +128,7 @@ def test_terms_sum_and_memory_sums():
     assert sum(step) == step.iteration_time
     assert sum(memory) == memory.total
     assert min(step) > -1e-9
-    assert step.bubble > 0
+    assert step.bubble_time > 0
     assert step.tensor > 0
 
 
@@ -333,7 +333,7 @@ def test_zero_2_scatters_each_micro_batch_and_keeps_a_part_of_the_gradients():
         layout = {"tensor_parallel": 8, "sharding": sharding, "accumulation_steps": steps}
         job = job_of(case_of(GPT3._replace(layers=8), world=64, **layout))
         step = step_of(job, p)
-        return step.data + step.contention, memory_of(job).gradients
+        return step.exposed_communication_time + step.contention_time, memory_of(job).gradients
 
     (once, whole), (same, part) = of("zero1", 1), of("zero2", 1)
     assert same == pytest.approx(once)

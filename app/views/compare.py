@@ -31,7 +31,7 @@ from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.scenario import field_of
-from perfmodel.step.terms import ANY_TERM
+from perfmodel.step.terms import TERMS
 from perfmodel.units import show, show_range
 
 EXAMPLE = {"b-inter-link": "ethernet-25g-tcp", "c-inter-link": "ethernet-100g-rdma"}
@@ -94,8 +94,8 @@ QUANTITIES = {
 
 
 def _label(quantity: str) -> str:
-    if quantity in ANY_TERM:
-        return ANY_TERM[quantity].label
+    if quantity in TERMS:
+        return TERMS[quantity].label
     return QUANTITIES.get(quantity) or quantity.replace("_", " ")
 
 

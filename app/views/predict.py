@@ -28,7 +28,7 @@ from perfmodel.api.predict import Predicted
 from perfmodel.prediction import Prediction
 from perfmodel.prediction.bound import clipped_words
 from perfmodel.reports.figures import interval_95, target_lines
-from perfmodel.step.terms import ANY_TERM, sent
+from perfmodel.step.terms import TERMS, sent
 from perfmodel.units import duration, show, show_range, three_digits
 
 PRESETS = {
@@ -135,7 +135,7 @@ def behind(asked: Asked) -> None:
         with mistakes_shown():
             result = answering().explain(asked.scenario())
         for term, equations in groupby(result.equations, lambda equation: equation.term):
-            st.markdown(f"**{ANY_TERM[term].label if term in ANY_TERM else 'iteration time'}**")
+            st.markdown(f"**{TERMS[term].label if term in TERMS else 'iteration time'}**")
             for each in equations:
                 given = value_text(each.value, each.unit, each.quantity)
                 st.caption(plain(f"({each.number}) {each.title} {each.quantity} = {given}"))
@@ -200,7 +200,7 @@ def page(asked: Asked) -> None:
         priced = any(name in asked.picked for name in MONEY)
         command = "predict --cost" if costs["price"] and not priced else "predict"
         ways_out(command, asked.picked)
-        rows = [{"term": ANY_TERM[name].label, "seconds": time} for name, time in prediction.terms.items()]
+        rows = [{"term": TERMS[name].label, "seconds": time} for name, time in prediction.terms.items()]
         answer = Predicted(prediction, reached, economics=costs if priced or costs["price"] else None)
         report = report_pages.of_prediction(
             prediction,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from perfmodel.step.terms import Moment, Term
+from perfmodel.step.terms import StepContext, Term
 
 
-def _checkpoint(moment: Moment, before: Mapping[str, Any]) -> Any:
+def _checkpoint(step: StepContext, before: Mapping[str, Any]) -> Any:
     """Its time [s], by a formula of ``perfmodel/equations``, from the setting and the terms before it."""
     return 0.001 * before["update_time"]
 

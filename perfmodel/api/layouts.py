@@ -25,7 +25,6 @@ from perfmodel.specs.layout import caveats, check_adapters
 from perfmodel.specs.stack import DEFAULT_STACK, stack
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.profiled import NORMAL_80
-from perfmodel.step.terms import PART_OF_STEP
 from perfmodel.tables import Record, Table, aligned, flat
 from perfmodel.transformers.figures import again_over_model, mfu_of, peak_of
 from perfmodel.transformers.flags import flags
@@ -274,7 +273,7 @@ def layouts(
         return with_open(new, left_open_by(framework, {}))
 
     peak = peak_of(fabric.accelerator, precision)
-    times: Any = sum(np.asarray(getattr(result.steps, part)) for part in PART_OF_STEP.values())
+    times: Any = sum(np.asarray(column) for column in result.steps)
     spreads = new_at(mfu_of(model, result.layouts, length, adapts, times, peak)).spread
     rows = tuple(
         _row(result, row, model, fabric, name, length, precision, adapts, float(again[row]), least, spread)
@@ -365,7 +364,7 @@ def _row(
     spread: float,
 ) -> LayoutRow:
     layout = result.layout(row)
-    terms = {name: float(getattr(result.steps, part)[row]) for name, part in PART_OF_STEP.items()}
+    terms = {name: float(column[row]) for name, column in result.steps._asdict().items()}
     memory = {name: float(column[row]) for name, column in result.memory._asdict().items()}
     time = sum(terms.values())
     rate = float(layout.global_batch_size) * length / time

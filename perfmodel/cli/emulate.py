@@ -35,7 +35,7 @@ def command(
       perfmodel emulate --gpus 2 --strategy data-parallel-single-process --steps 2 --speed 100 --json
     """
     from perfmodel.prediction import predict
-    from perfmodel.step.terms import ANY_TERM
+    from perfmodel.step.terms import TERMS
     from perfmodel.traces.emulate import Emulator
     from perfmodel.units import show
 
@@ -51,6 +51,6 @@ def command(
                 f"step {step.number}: {show(step.iteration_time, 's')}, {rate:,.0f} {prediction.sample}s/s"
             )
             for phase in step.phases if step.number == 1 else ():
-                click.echo(f"  {ANY_TERM[phase.name].label:<36}{show(phase.time, 's')}")
+                click.echo(f"  {TERMS[phase.name].label:<36}{show(phase.time, 's')}")
     if as_json:
         click.echo(json.dumps({"steps": report}))

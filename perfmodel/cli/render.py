@@ -13,7 +13,7 @@ from rich.text import Text
 from perfmodel.prediction.memory_odds import short_verdict
 from perfmodel.prediction.result import Prediction
 from perfmodel.reports.figures import figures, interval_lines, overflows, target_lines, unfit
-from perfmodel.step.terms import ANY_TERM
+from perfmodel.step.terms import TERMS
 from perfmodel.units import NOTHING, rate, show, show_range, shown_part
 
 if TYPE_CHECKING:
@@ -55,9 +55,9 @@ def show_prediction(prediction: Prediction, reached: dict[str, Any] | None = Non
     out.print(Text(f"{prediction.placement}; {_network(prediction)}"))
     rows = table("iteration" if prediction.memory.fits else IF_IT_FITTED, "time", "share")
     for name, time in prediction.terms.items():
-        busy = prediction.layout is None and ANY_TERM[name].kind == "busy"
+        busy = prediction.layout is None and TERMS[name].kind == "busy"
         if time > (0 if busy else NOTHING * prediction.iteration_time):
-            rows.add_row(ANY_TERM[name].label, show(time, "s"), f"{time / prediction.iteration_time:.1%}")
+            rows.add_row(TERMS[name].label, show(time, "s"), f"{time / prediction.iteration_time:.1%}")
     rows.add_section()
     rows.add_row("iteration time", show(prediction.iteration_time, "s"), _mode(prediction))
     out.print(rows)

@@ -81,9 +81,9 @@ class _Asked(BaseModel):
 
 def _incredible(answer: Prediction) -> str | None:
     """Say which number no prediction holds; None where all are sound."""
-    missing = [name for name in TERMS if name not in answer.terms]
-    if missing:
-        return f"terms.{missing[0]}: the key is missing"
+    unknown = [name for name in answer.terms if name not in TERMS]
+    if unknown:
+        return f"terms.{unknown[0]}: no term of an iteration"
     numbers = {f"terms.{name}": time for name, time in answer.terms.items()}
     numbers |= {name: value for name, value in vars(answer).items() if isinstance(value, float)}
     numbers["memory.bytes"] = answer.memory.bytes

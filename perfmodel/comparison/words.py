@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from perfmodel.comparison.side_by_side import Row
-from perfmodel.step.terms import ANY_TERM
+from perfmodel.step.terms import TERMS
 from perfmodel.units import show
 
 
@@ -41,8 +41,8 @@ _LABELS = {
 
 def label(row: Row) -> str:
     """Return what a row is; terms of the iteration stand further right."""
-    if row.quantity in ANY_TERM:
-        return f"  {ANY_TERM[row.quantity].label}"
+    if row.quantity in TERMS:
+        return f"  {TERMS[row.quantity].label}"
     return _LABELS.get(row.quantity, row.quantity.replace("_", " "))
 
 

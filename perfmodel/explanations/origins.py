@@ -22,7 +22,7 @@ from perfmodel.step.communication import by_library
 from perfmodel.step.evaluate import Outcome, Step
 from perfmodel.step.messages import MERGED
 from perfmodel.step.parts import best_way, communicates
-from perfmodel.step.terms import ONE_PROCESS_TERMS
+from perfmodel.step.terms import only_of
 from perfmodel.vocabulary import QUANTITIES
 
 _RETURNS = re.compile(r"^Returns\n-+\n(\w+)", re.M)
@@ -222,7 +222,7 @@ def _notes(case: Case, step: Step) -> dict[str, str]:
         "push_share": "of the exchange, in which workers push",
         "share_bytes": "gradients of all parameters",
         "repeats": "there, or there and back",
-        **dict.fromkeys(ONE_PROCESS_TERMS, "one accelerator, or no copies made in Python"),
+        **dict.fromkeys(only_of("one process"), "one accelerator, or no copies made in Python"),
         "partitions": "of 4 MB",
         "shard_imbalance": f"{setting.server_shards} shards" if setting.servers else "assumed",
         "incast_efficiency": "assumed",

@@ -26,7 +26,7 @@ from perfmodel.prices import carbon_intensity_of
 from perfmodel.sharing import predicts_tokens
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.workload import Workload
-from perfmodel.step.terms import ANY_TERM, of_kind
+from perfmodel.step.terms import TERMS, of_kind
 from perfmodel.units import show
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _joined(tables: Sequence[Table]) -> Table:
     def column(table: Table, name: str) -> NDArray[Any]:
         if name in table:
             return table[name]
-        return np.full(len(table["machine"]), 0.0 if name in ANY_TERM else None)
+        return np.full(len(table["machine"]), 0.0 if name in TERMS else None)
 
     return {name: np.concatenate([column(table, name) for table in tables]) for name in names}
 
@@ -192,7 +192,7 @@ def valued(
         _widened(factor.astype(np.float64), fit)
         for factor in (point / table["low_80"], table["high_80"] / point)
     )
-    report = {name: column for name, column in table.items() if name not in (*_PARTS, *ANY_TERM)}
+    report = {name: column for name, column in table.items() if name not in (*_PARTS, *TERMS)}
     report["servers"] = of_servers.astype(np.int64)
     report["sequence_length"] = np.full(which.shape, network.sequence_length)  # None of an image
     per_epoch = network.dataset_samples
@@ -261,7 +261,7 @@ def _rates(
     if conditions.checkpoint_bandwidth is not None:
         parameters = network.parameters
         states = np.array([states_bytes(parameters, name) for name in table["optimizer"].tolist()])
-    terms = {name: table[name] for name in ANY_TERM if name in table}
+    terms = {name: table[name] for name in TERMS if name in table}
     busy, communicating = of_kind(terms, "busy"), of_kind(terms, "network")
 
     def asked(own_electricity: bool) -> Any:

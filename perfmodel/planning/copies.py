@@ -16,7 +16,7 @@ from perfmodel.planning.goal import ALGORITHMS, BATCH_TOO_LARGE, Goal, sized
 from perfmodel.planning.machines import Machine
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.workload import Workload
-from perfmodel.step.terms import ONE_PROCESS_TERMS, TERMS
+from perfmodel.step.terms import COPIES, names_of
 from perfmodel.sweeps import sweep
 from perfmodel.workloads import workload
 from perfmodel.workloads.tables import usual_embedding
@@ -102,7 +102,7 @@ def tables_of_copies(
             accelerator=accelerator,
             catalogue=catalogue,
             constants=constants,
-            columns=(*PREDICTED, *TERMS, *ONE_PROCESS_TERMS),
+            columns=(*PREDICTED, *names_of(*COPIES)),
             **options,
             **goal.under(frameworks[accelerator]).options,
         )

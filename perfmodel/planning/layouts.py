@@ -22,7 +22,7 @@ from perfmodel.specs.layout import Layout
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.workload import Workload
-from perfmodel.step.terms import SHARED_TERMS
+from perfmodel.step.terms import names_of
 from perfmodel.sweeps.shared import answers
 from perfmodel.transformers.evaluate import fabric_of_setting, network_of
 from perfmodel.transformers.job import rows as chosen
@@ -195,7 +195,7 @@ def fastest_layout(
     first = Layout(*(float(column[0]) for column in near))
     opened = left_open_by(setting.scenario.framework, {})
     numbers = answers(setting, chosen(near, np.arange(1)), constants, opened=opened)
-    plan = {name: float(np.ravel(numbers[name])[0]) for name in (*_NUMBERS, *SHARED_TERMS)}
+    plan = {name: float(np.ravel(numbers[name])[0]) for name in (*_NUMBERS, *names_of("layout"))}
     same: dict[str, Any] = {
         "framework": setting.software,
         "layout": first.words(),

@@ -15,7 +15,7 @@ from perfmodel.step.fabric import Fabric, adapter_limits, crosses_network, insid
 from perfmodel.step.library import runs_nccl
 from perfmodel.step.messages import MERGED
 from perfmodel.step.parts import WAYS, exchange
-from perfmodel.step.terms import ANY_TERM, TRAFFIC, Moment, sent, terms_of
+from perfmodel.step.terms import TERMS, StepContext, sent, terms_of
 
 ENOUGH = 0.25
 """Part of the exposed communication that a change must save to explain it.  Half as long, what alone takes
@@ -65,13 +65,13 @@ def terms_with(setting: Setting, step: Step, exposed: float, constants: Calibrat
     Where several things travel, each keeps its share of it.
     Whoever waits for slow workers at a server, or for samples, waits longer where communication is shorter.
     """
-    before = {name: time for name, time in step.terms.items() if name in TRAFFIC and time}
+    before = {name: time for name, time in step.terms.items() if TERMS[name].travels and time}
     whole = sum(before.values())
     travelling = {name: time / whole * exposed for name, time in before.items()}
     travelling = travelling if len(before) > 1 else {"exposed_communication_time": exposed}
     if setting.strategy != "parameter-server" and setting.scenario.input == "synthetic":
         return {**step.terms, **travelling}
-    return terms_of(Moment(setting, step.work, step.anchor_factor, travelling, constants))
+    return terms_of(StepContext(setting, constants, travelling, step.work, step.anchor_factor))
 
 
 def saved(setting: Setting, step: Step, exposed: Any, constants: Calibration) -> list[float]:
@@ -131,7 +131,7 @@ def faster_part(setting: Setting, ports: Setting, step: Step, constants: Calibra
 def _instead(now: dict[str, float], then: dict[str, float]) -> str:
     """Say what takes the place of communication in an iteration with less of it."""
     most = max(now, key=lambda name: then[name] - now[name])
-    return f", with more {ANY_TERM[most].label} instead," if then[most] > now[most] else ""
+    return f", with more {TERMS[most].label} instead," if then[most] > now[most] else ""
 
 
 def _limits(ports: Setting, constants: Calibration) -> str:

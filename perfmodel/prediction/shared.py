@@ -28,7 +28,7 @@ from perfmodel.step.evaluate import Outcome, outcome_of, start_of
 from perfmodel.step.input_wait import shared_input_time
 from perfmodel.step.parts import figures
 from perfmodel.step.ports import bulk_bandwidth
-from perfmodel.step.terms import SHARED_TERMS, sent
+from perfmodel.step.terms import TERMS, sent
 from perfmodel.transformers.evaluate import (
     case_of_setting,
     network_of,
@@ -276,15 +276,15 @@ def _network_limit(setting: Setting, job: Job) -> str | None:
 def _verdict(result: Outcome, network_limit: Callable[[], str | None]) -> str:
     shares: dict[str, float] = {}
     for name, time in result.terms.items():
-        bound = SHARED_TERMS[name].bound
+        bound = TERMS[name].bound
         shares[bound] = shares.get(bound, 0.0) + float(time)
     whole_time = float(result.iteration_time)
     most = max(shares, key=shares.__getitem__)
     said = [f"{most}: {shares[most] / whole_time:.0%} of the iteration"]
     others: dict[str, Any] = {
-        SHARED_TERMS[name].label: float(time)
+        TERMS[name].label: float(time)
         for name, time in result.terms.items()
-        if SHARED_TERMS[name].kind not in ("busy",) and time / whole_time > 0.02
+        if TERMS[name].kind not in ("busy",) and time / whole_time > 0.02
     }
     largest = sorted(others.items(), key=lambda each: -each[1])[:3]
     if largest:

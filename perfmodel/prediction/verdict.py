@@ -11,7 +11,7 @@ from perfmodel.resolve import Setting
 from perfmodel.step.evaluate import Step
 from perfmodel.step.fabric import Fabric, busiest_ports, crosses_network
 from perfmodel.step.parts import communicates, exchange
-from perfmodel.step.terms import ANY_TERM, ONE_PROCESS_TERMS
+from perfmodel.step.terms import TERMS, only_of
 from perfmodel.units import plural, show
 
 
@@ -30,7 +30,7 @@ def verdict(setting: Setting, step: Step, constants: Calibration) -> str:
     """
     shares: dict[str, float] = {}
     for name, time in step.terms.items():
-        bound = ANY_TERM[name].bound
+        bound = TERMS[name].bound
         shares[bound] = shares.get(bound, 0.0) + time
     most = max(shares, key=shares.__getitem__)
     head = f"{most}: {shares[most] / step.iteration_time:.0%} of the iteration"
@@ -100,12 +100,12 @@ def slower_than_one(setting: Setting, step: Step, baseline_time: float) -> str:
     """
     n, terms = setting.world_size, step.terms
     alone = baseline_time * (n if setting.scaling == "weak" else 1)
-    added = {name: time for name, time in terms.items() if name in ONE_PROCESS_TERMS}
+    added = {name: time for name, time in terms.items() if name in only_of("one process")}
     added["straggler_time"] = terms["straggler_time"]
     whole = sum(added.values())
     saved = max(0.0, alone - (step.iteration_time - whole))
     most = sorted(added, key=lambda name: -added[name])[:3]
-    named = ", ".join(f"{ANY_TERM[name].label} {show(added[name], 's')}" for name in most)
+    named = ", ".join(f"{TERMS[name].label} {show(added[name], 's')}" for name in most)
     return (
         f"{n} accelerators are slower than one ({alone / step.iteration_time:.2f} times as fast): to share "
         f"out the batch saves {show(saved, 's')}, and one process for all adds {show(whole, 's')} ({named}); "

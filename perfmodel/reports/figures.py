@@ -11,7 +11,7 @@ from perfmodel.prediction.bound import clipped_words
 from perfmodel.prediction.result import Interval, Prediction
 from perfmodel.prices import Price, hour_words
 from perfmodel.step.memory import listed
-from perfmodel.step.terms import ANY_TERM, sent
+from perfmodel.step.terms import TERMS, sent
 from perfmodel.transformers.flops import NOMINAL_WORDS
 from perfmodel.transformers.words import short
 from perfmodel.units import counted, dollars, duration, many, rate, show, shown_part, without_rounding
@@ -205,9 +205,7 @@ def term_rows(prediction: Prediction) -> list[tuple[str, float]]:
     """Label and time of every term that takes any [s]."""
     whole = prediction.iteration_time
     return [
-        (ANY_TERM[name].label, time)
-        for name, time in prediction.terms.items()
-        if without_rounding(time, whole)
+        (TERMS[name].label, time) for name, time in prediction.terms.items() if without_rounding(time, whole)
     ]
 
 

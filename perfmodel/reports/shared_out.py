@@ -12,7 +12,7 @@ from perfmodel.reports.sources import sources_behind
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.memory import listed
-from perfmodel.step.terms import ANY_TERM, sent
+from perfmodel.step.terms import TERMS, sent
 from perfmodel.transformers.flops import COUNTED
 from perfmodel.transformers.grid import TOO_LARGE
 from perfmodel.transformers.memory import Memory
@@ -150,7 +150,7 @@ def _terms(row: LayoutRow) -> Shares:
     return Shares(
         "Where the time of the first goes",
         [
-            (ANY_TERM[name].label, part / time, f"{show(part, 's')}, {part / time:.1%}")
+            (TERMS[name].label, part / time, f"{show(part, 's')}, {part / time:.1%}")
             for name, part in row.terms.items()
             if without_rounding(part, time)
         ],

@@ -11,13 +11,13 @@ from perfmodel.errors import InputError
 from perfmodel.prediction.limits import crossed_link
 from perfmodel.resolve import Setting
 from perfmodel.specs.store import Catalogue
-from perfmodel.step.terms import ONE_PROCESS_TERMS, TERMS, TRAFFIC
+from perfmodel.step.terms import COPIES, TERMS, names_of
 from perfmodel.sweeps import sweep
 
 WORKERS = tuple(range(2, 65))
 MOST_BATCHES = 4096
 LEAST_EFFICIENCY = (0.9, 0.5)
-TRAVELLING = tuple(name for name in TRAFFIC if name in (*TERMS, *ONE_PROCESS_TERMS))
+TRAVELLING = tuple(name for name in names_of(*COPIES) if TERMS[name].travels)
 """Terms of copies of a network in which bytes travel."""
 
 

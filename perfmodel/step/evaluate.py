@@ -19,7 +19,7 @@ from perfmodel.step.parts import (
     scaled,
     work_alone,
 )
-from perfmodel.step.terms import Moment, SharedMoment, exposed_traffic, terms_of
+from perfmodel.step.terms import StepContext, exposed_traffic, terms_of
 
 if TYPE_CHECKING:
     from perfmodel.transformers.levels import Update
@@ -82,7 +82,7 @@ def outcome_of(
     setting: Setting, step: SharedStep, constants: Calibration, start: Update | None = None
 ) -> Outcome:
     """Return what the step of a transformer that is shared out comes to."""
-    terms = terms_of(SharedMoment(setting, step, constants))
+    terms = terms_of(StepContext(setting, constants, step._asdict()))
     if start is None:
         return Outcome(iteration_time(**terms), terms)
     factor = own_runs_factor(start.shift)
@@ -99,6 +99,6 @@ def evaluate(setting: Setting, constants: Calibration) -> Step:
     alone = exposed = 0.0
     if communicates(setting):
         alone, exposed = exchange(setting, work, on, on, constants)
-    terms = terms_of(Moment(setting, work, factor, exposed_traffic(setting, on, exposed), constants))
+    terms = terms_of(StepContext(setting, constants, exposed_traffic(setting, on, exposed), work, factor))
     whole: Any = iteration_time(**terms)
     return Step(whole, terms, work, factor, on, alone, exposed)

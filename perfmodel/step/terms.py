@@ -1,15 +1,14 @@
 """The terms of an iteration, in one table: every listing, chart, share of power and key reads it.
 
-A new term is one entry here: its name, what people call it, what kind of time it is, and the function that
-says how long it takes.
+A new term is one entry here: its name, what people call it, what kind of time it is, whose iterations have
+it, and the function that says how long it takes.
 """
 
 from __future__ import annotations
 
-from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from perfmodel.calibration import Calibration
 from perfmodel.equations.iteration import (
@@ -24,40 +23,40 @@ from perfmodel.step.computation import Computation
 from perfmodel.step.fabric import Fabric
 from perfmodel.step.stragglers import straggler_time
 
-if TYPE_CHECKING:
-    from perfmodel.transformers.step import Step as SharedStep
-
 Kind = Literal["busy", "network", "host", "wait"]
 Place = Literal["before", "start", "forward", "between", "passes", "after", "update"]
+Job = Literal["replicas", "one process", "layout"]
+"""Copies of the network, each with a process of its own or all in one; or a transformer with a layout."""
+EVERY: tuple[Job, ...] = get_args(Job)
+COPIES: tuple[Job, ...] = ("replicas", "one process")
 
 
-class Moment(NamedTuple):
+class StepContext(NamedTuple):
     """What the terms of an iteration are worked out from; numbers, or in a sweep arrays."""
 
     setting: Setting
-    work: Computation
-    """Times of one accelerator, an anchor's factor in them."""
-    anchor_factor: Any
-    traffic: Mapping[str, Any]
-    """Exposed times of what travels, by the names of their terms."""
     constants: Calibration
+    known: Mapping[str, Any]
+    """Times that are worked out already, by the names of their terms: of what travels between copies, or of
+    all parts of a step with a layout."""
+    work: Computation | None = None
+    """Times of one copy, an anchor's factor in them."""
+    anchor_factor: Any = 1.0
+
+    @property
+    def copy(self) -> Computation:
+        """Times of one copy, of a job that has them."""
+        assert self.work is not None
+        return self.work
 
     @property
     def counted(self) -> Computation:
         """Times of the gradients that count: late ones may be cut short."""
         if self.setting.updates is None:
-            return self.work
+            return self.copy
         from perfmodel.step.updates import counted_work
 
-        return counted_work(self.setting, self.work, self.constants)
-
-
-class SharedMoment(NamedTuple):
-    """What the terms of a transformer that is shared out are taken from; numbers, or in a sweep arrays."""
-
-    setting: Setting
-    step: SharedStep
-    constants: Calibration
+        return counted_work(self.setting, self.copy, self.constants)
 
 
 class Term(NamedTuple):
@@ -75,155 +74,153 @@ class Term(NamedTuple):
     place: Place
     """Where in a step the timeline and the emulator put it: before all else, before the passes, the forward
     pass, between it and the backward pass, one of the passes, after them, or with the update at the end."""
-    time: Callable[[Any, Mapping[str, Any]], Any]
-    """Its time [s], from the moment and the terms before it in the table."""
+    time: Callable[[StepContext, Mapping[str, Any]], Any] | None = None
+    """Its time [s], from the context and the terms before it in the table, where the context does not know
+    it; None of what is known or 0."""
+    jobs: tuple[Job, ...] = EVERY
+    """Whose iterations have it."""
+    travels: bool = False
+    """Whether bytes travel in it."""
 
 
-def _forward(moment: Moment, _: Mapping[str, Any]) -> Any:
-    return accumulated_time(moment.setting.accumulation_steps, moment.counted.forward_time)
+def _forward(step: StepContext, _: Mapping[str, Any]) -> Any:
+    return accumulated_time(step.setting.accumulation_steps, step.counted.forward_time)
 
 
-def _backward(moment: Moment, _: Mapping[str, Any]) -> Any:
-    return accumulated_time(moment.setting.accumulation_steps, moment.counted.backward_time)
+def _backward(step: StepContext, _: Mapping[str, Any]) -> Any:
+    return accumulated_time(step.setting.accumulation_steps, step.counted.backward_time)
 
 
-def _launches(moment: Moment, _: Mapping[str, Any]) -> Any:
-    setting, work = moment.setting, moment.counted
+def _launches(step: StepContext, _: Mapping[str, Any]) -> Any:
+    work = step.counted
     return launch_overhead_time(
-        setting.accumulation_steps,
-        work.launch_overhead_time,
-        work.iteration_overhead_time,
+        step.setting.accumulation_steps, work.launch_overhead_time, work.iteration_overhead_time
     )
 
 
-def _update(moment: Moment, _: Mapping[str, Any]) -> Any:
-    return moment.counted.update_time
+def _update(step: StepContext, _: Mapping[str, Any]) -> Any:
+    return step.counted.update_time
 
 
-def _communication(moment: Moment, _: Mapping[str, Any]) -> Any:
-    return moment.traffic.get("exposed_communication_time", 0.0)
+def _stragglers(step: StepContext, before: Mapping[str, Any]) -> Any:
+    """A worker's whole iteration spreads; of a profile only its passes do, not the idling around them.
 
-
-def _stragglers(moment: Moment, before: Mapping[str, Any]) -> Any:
-    """A worker's whole iteration spreads; of a profile only its passes do, not the idling measured beside."""
-    setting, work, steps = moment.setting, moment.work, moment.setting.accumulation_steps
+    With a layout those of the usual job are in its growth with nodes; a spread that is given comes on top.
+    """
+    setting, work, exposed = step.setting, step.work, before["exposed_communication_time"]
+    if work is None:
+        if setting.scenario.jitter is None:
+            return 0.0
+        busy: Any = sum(time for name, time in before.items() if TERMS[name].kind in ("busy", "host"))
+        return straggler_time(setting, busy, 0.0, step.constants)
     if setting.updates is not None:
         from perfmodel.step.updates import update_wait
 
-        return update_wait(setting, work, before["exposed_communication_time"], moment.constants)
-    if setting.profile is None:
-        busy_time = work.alone(steps)
-    else:
-        busy_time = accumulated_time(steps, work.pass_time)
-    return straggler_time(setting, busy_time, before["exposed_communication_time"], moment.constants)
+        return update_wait(setting, work, exposed, step.constants)
+    steps = setting.accumulation_steps
+    busy = work.alone(steps) if setting.profile is None else accumulated_time(steps, work.pass_time)
+    return straggler_time(setting, busy, exposed, step.constants)
 
 
-def _input(moment: Moment, before: Mapping[str, Any]) -> Any:
+def _input(step: StepContext, before: Mapping[str, Any]) -> Any:
     """Samples are fetched behind everything else."""
-    setting, factor = moment.setting, moment.anchor_factor
+    setting, factor = step.setting, step.anchor_factor
     if setting.scenario.input == "synthetic":
         return 0.0
-    from perfmodel.step.input_wait import input_time
+    from perfmodel.step.input_wait import input_time, shared_input_time
 
+    if setting.layout is not None:
+        return shared_input_time(setting, setting.layout, iteration_time(**before), step.constants)
     rest = rest_of_iteration(iteration_time(**before), factor)
     samples = accumulated_time(setting.accumulation_steps, setting.local_batch_size)
-    waits = input_time(setting, setting.accelerators_per_node, samples, rest, moment.constants)
+    waits = input_time(setting, setting.accelerators_per_node, samples, rest, step.constants)
     return anchored_time(waits, factor)
 
 
-def _coding(moment: Moment, _: Mapping[str, Any]) -> Any:
-    if moment.setting.compression is None:
+def _coding(step: StepContext, _: Mapping[str, Any]) -> Any:
+    if step.setting.compression is None:
         return 0.0
     from perfmodel.step.compressed import coding_times
 
-    return coding_times(moment.setting, moment.constants)
+    return coding_times(step.setting, step.constants)
 
 
-TRAFFIC = (
-    "exposed_communication_time",
-    "scatter_time",
-    "broadcast_time",
-    "gather_time",
-    "reduce_time",
-    "tensor_parallel_time",
-    "context_parallel_time",
-    "expert_parallel_time",
-    "stage_transfer_time",
-)
-"""Terms in which bytes travel."""
+def _replicate(step: StepContext, _: Mapping[str, Any]) -> Any:
+    from perfmodel.step.one_process import replicate_time
+
+    return replicate_time(step.setting, step.constants)
+
+
+def _parallel_apply(step: StepContext, _: Mapping[str, Any]) -> Any:
+    from perfmodel.step.one_process import parallel_apply_time
+
+    return parallel_apply_time(step.setting, step.copy, step.constants)
+
+
+def _loss(step: StepContext, _: Mapping[str, Any]) -> Any:
+    from perfmodel.step.one_process import loss_time
+
+    return loss_time(step.setting, step.anchor_factor, step.constants)
+
+
+COMPUTE, HOST, COMMUNICATION = "compute-bound", "host-bound", "communication-bound"
+
+
+def _computes(name: str, label: str) -> Term:
+    """Return a term in which the passes of a layout compute."""
+    return Term(name, label, "busy", COMPUTE, "passes", None, ("layout",))
+
+
+def _travels(name: str, label: str, place: Place, *jobs: Job) -> Term:
+    """Return a term in which bytes travel."""
+    return Term(name, label, "network", COMMUNICATION, place, None, jobs, travels=True)
+
+
+def _of_one_process(name: str, label: str, place: Place, time: Any, kind: Kind = "host") -> Term:
+    """Return a term of what one process does for the accelerators it drives."""
+    return Term(name, label, kind, HOST if kind == "host" else COMPUTE, place, time, ("one process",))
+
 
 TERMS: dict[str, Term] = {
     term.name: term
     for term in (
-        Term("forward_time", "forward", "busy", "compute-bound", "forward", _forward),
-        Term("backward_time", "backward", "busy", "compute-bound", "passes", _backward),
-        Term("launch_overhead_time", "launch overhead", "host", "host-bound", "passes", _launches),
+        Term("forward_time", "forward", "busy", COMPUTE, "forward", _forward, COPIES),
+        Term("backward_time", "backward", "busy", COMPUTE, "passes", _backward, COPIES),
+        _computes("products_time", "matrix products"),
+        _computes("attention_time", "attention"),
+        _computes("elementwise_time", "element-wise"),
+        _computes("logits_time", "logits and loss"),
+        _computes("recomputation_time", "recomputation"),
+        _travels("scatter_time", "scatter: samples from GPU 0", "start", "one process"),
+        _of_one_process("replicate_time", "replicate: copies made in Python", "start", _replicate),
+        _travels("broadcast_time", "replicate: weights from GPU 0", "start", "one process"),
+        _of_one_process("parallel_apply_time", "parallel apply: launches by turns", "start", _parallel_apply),
+        _travels("gather_time", "gather: outputs to GPU 0 and back", "between", "one process"),
+        _of_one_process("loss_time", "loss of the others on GPU 0", "between", _loss, "busy"),
+        _travels("reduce_time", "reduce: gradients to GPU 0", "after", "one process"),
+        Term("launch_overhead_time", "launch overhead", "host", HOST, "passes", _launches),
         Term("update_time", "update", "busy", "update-bound", "update", _update),
-        Term("coding_time", "coding gradients", "busy", "coding-bound", "after", _coding),
-        Term(
-            "exposed_communication_time",
-            "exposed communication",
-            "network",
-            "communication-bound",
-            "after",
-            _communication,
-        ),
+        Term("iteration_overhead_time", "overhead of a step", "host", HOST, "update", None, ("layout",)),
+        Term("coding_time", "coding gradients", "busy", "coding-bound", "after", _coding, COPIES),
+        _travels("tensor_parallel_time", "tensor-parallel exchange", "passes", "layout"),
+        _travels("context_parallel_time", "context exchange", "passes", "layout"),
+        _travels("expert_parallel_time", "exchange with experts", "passes", "layout"),
+        _travels("stage_transfer_time", "between stages", "passes", "layout"),
+        Term("unequal_stages_time", "unequal stages", "wait", "pipeline-bound", "passes", None, ("layout",)),
+        Term("bubble_time", "pipeline bubble", "wait", "pipeline-bound", "after", None, ("layout",)),
+        _travels("exposed_communication_time", "exposed communication", "after", *EVERY),
+        Term("contention_time", "beside hidden traffic", "busy", COMMUNICATION, "passes", None, ("layout",)),
+        Term("node_growth_time", "growth with nodes", "network", COMMUNICATION, "after", None, ("layout",)),
         Term("straggler_time", "waiting for stragglers", "network", "straggler-bound", "after", _stragglers),
         Term("input_time", "waiting for input", "wait", "input-bound", "before", _input),
     )
 }
-"""Every term by name, in the order in which they are worked out and listed; they sum to the iteration."""
-
-
-def _travels(name: str, label: str, place: Place) -> Term:
-    """Return a term that is a part of what travels in one process for several accelerators."""
-    return Term(
-        name, label, "network", "communication-bound", place, lambda moment, _: moment.traffic.get(name, 0.0)
-    )
-
-
-def _replicate(moment: Moment, _: Mapping[str, Any]) -> Any:
-    from perfmodel.step.one_process import replicate_time
-
-    return replicate_time(moment.setting, moment.constants)
-
-
-def _parallel_apply(moment: Moment, _: Mapping[str, Any]) -> Any:
-    from perfmodel.step.one_process import parallel_apply_time
-
-    return parallel_apply_time(moment.setting, moment.work, moment.constants)
-
-
-def _loss(moment: Moment, _: Mapping[str, Any]) -> Any:
-    from perfmodel.step.one_process import loss_time
-
-    return loss_time(moment.setting, moment.anchor_factor, moment.constants)
-
-
-ONE_PROCESS_TERMS: dict[str, Term] = {
-    term.name: term
-    for term in (
-        _travels("scatter_time", "scatter: samples from GPU 0", "start"),
-        Term("replicate_time", "replicate: copies made in Python", "host", "host-bound", "start", _replicate),
-        _travels("broadcast_time", "replicate: weights from GPU 0", "start"),
-        Term(
-            "parallel_apply_time",
-            "parallel apply: launches by turns",
-            "host",
-            "host-bound",
-            "start",
-            _parallel_apply,
-        ),
-        _travels("gather_time", "gather: outputs to GPU 0 and back", "between"),
-        Term("loss_time", "loss of the others on GPU 0", "busy", "compute-bound", "between", _loss),
-        _travels("reduce_time", "reduce: gradients to GPU 0", "after"),
-    )
-}
-"""What one process for several accelerators has besides ``TERMS``."""
+"""Every term by name, in the order in which those of a job are worked out and listed; they sum to the
+iteration.  With a layout ``exposed_communication_time`` is that between replicas."""
 
 
 def exposed_traffic(setting: Setting, on: Fabric, exposed: Any) -> dict[str, Any]:
-    """Return the exposed times of what travels, by the names of their terms.
+    """Return the exposed times of what travels between copies, by the names of their terms.
 
     Parameters
     ----------
@@ -237,103 +234,42 @@ def exposed_traffic(setting: Setting, on: Fabric, exposed: Any) -> dict[str, Any
     return {"exposed_communication_time": exposed}
 
 
-def _shared(name: str, label: str, kind: Kind, bound: str, place: Place = "passes") -> Term:
-    """Return a term that is a part of a shared step."""
-    part = PART_OF_STEP[name]
-    return Term(name, label, kind, bound, place, lambda moment, _: getattr(moment.step, part))
+def job_of(setting: Setting) -> Job:
+    """Return what kind of job a setting is, which decides the terms it has."""
+    if setting.layout is not None:
+        return "layout"
+    return "one process" if setting.strategy == ONE_PROCESS else "replicas"
 
 
-PART_OF_STEP = {
-    "products_time": "products",
-    "attention_time": "attention",
-    "elementwise_time": "elementwise",
-    "logits_time": "logits",
-    "recomputation_time": "recomputation",
-    "launch_overhead_time": "launches",
-    "tensor_parallel_time": "tensor",
-    "context_parallel_time": "context",
-    "expert_parallel_time": "experts",
-    "stage_transfer_time": "stage_sends",
-    "unequal_stages_time": "unequal_stages",
-    "bubble_time": "bubble",
-    "exposed_communication_time": "data",
-    "contention_time": "contention",
-    "update_time": "optimizer",
-    "iteration_overhead_time": "overhead",
-    "node_growth_time": "growth",
-}
-"""By the name of a term: the part of ``perfmodel.transformers.step.Step`` that it is."""
+def names_of(*jobs: Job) -> tuple[str, ...]:
+    """Return the terms that some kinds of jobs have, in the order of the table.
+
+    >>> names_of("replicas")[:3]
+    ('forward_time', 'backward_time', 'launch_overhead_time')
+    """
+    return tuple(name for name, term in TERMS.items() if any(job in term.jobs for job in jobs))
 
 
-def _shared_stragglers(moment: SharedMoment, before: Mapping[str, Any]) -> Any:
-    """Those of the usual job are in its growth with nodes; a spread that is given comes on top."""
-    if moment.setting.scenario.jitter is None:
-        return 0.0
-    busy = sum(time for name, time in before.items() if SHARED_TERMS[name].kind in ("busy", "host"))
-    return straggler_time(moment.setting, busy, 0.0, moment.constants)
+def only_of(job: Job) -> tuple[str, ...]:
+    """Return the terms that no other kind of jobs has.
+
+    >>> only_of("one process")[:2]
+    ('scatter_time', 'replicate_time')
+    """
+    return tuple(name for name, term in TERMS.items() if term.jobs == (job,))
 
 
-def _shared_input(moment: SharedMoment, before: Mapping[str, Any]) -> Any:
-    setting = moment.setting
-    if setting.scenario.input == "synthetic" or setting.layout is None:
-        return 0.0
-    from perfmodel.step.input_wait import shared_input_time
-
-    return shared_input_time(setting, setting.layout, iteration_time(**before), moment.constants)
-
-
-SHARED_TERMS: dict[str, Term] = {
-    term.name: term
-    for term in (
-        _shared("products_time", "matrix products", "busy", "compute-bound"),
-        _shared("attention_time", "attention", "busy", "compute-bound"),
-        _shared("elementwise_time", "element-wise", "busy", "compute-bound"),
-        _shared("logits_time", "logits and loss", "busy", "compute-bound"),
-        _shared("recomputation_time", "recomputation", "busy", "compute-bound"),
-        _shared("launch_overhead_time", "launch overhead", "host", "host-bound"),
-        _shared("tensor_parallel_time", "tensor-parallel exchange", "network", "communication-bound"),
-        _shared("context_parallel_time", "context exchange", "network", "communication-bound"),
-        _shared("expert_parallel_time", "exchange with experts", "network", "communication-bound"),
-        _shared("stage_transfer_time", "between stages", "network", "communication-bound"),
-        _shared("unequal_stages_time", "unequal stages", "wait", "pipeline-bound"),
-        _shared("bubble_time", "pipeline bubble", "wait", "pipeline-bound", "after"),
-        _shared(
-            "exposed_communication_time",
-            "exposed communication",
-            "network",
-            "communication-bound",
-            "after",
-        ),
-        _shared("contention_time", "beside hidden traffic", "busy", "communication-bound"),
-        _shared("update_time", "update", "busy", "update-bound", "update"),
-        _shared("iteration_overhead_time", "overhead of a step", "host", "host-bound", "update"),
-        _shared("node_growth_time", "growth with nodes", "network", "communication-bound", "after"),
-        Term(
-            "straggler_time",
-            "waiting for stragglers",
-            "network",
-            "straggler-bound",
-            "after",
-            _shared_stragglers,
-        ),
-        Term("input_time", "waiting for input", "wait", "input-bound", "before", _shared_input),
-    )
-}
-"""The same of a transformer that is shared out; ``exposed_communication_time`` is that between replicas."""
-ANY_TERM: Mapping[str, Term] = ChainMap(TERMS, SHARED_TERMS, ONE_PROCESS_TERMS)
-"""What a term is called, whichever of them it is from."""
-
-
-def terms_of(moment: Moment | SharedMoment) -> dict[str, Any]:
+def terms_of(step: StepContext) -> dict[str, Any]:
     """Return the exposed terms of an iteration by name [s], numbers or arrays."""
+    job = job_of(step.setting)
     result: dict[str, Any] = {}
-    if moment.setting.strategy != ONE_PROCESS:
-        for name, term in (TERMS if isinstance(moment, Moment) else SHARED_TERMS).items():
-            result[name] = term.time(moment, result)
-        return result
-    for name, term in (*ONE_PROCESS_TERMS.items(), *TERMS.items()):
-        result[name] = term.time(moment, result)
-    return {name: result[name] for name in _in_step_order(tuple(result))}
+    for name, term in TERMS.items():
+        if job in term.jobs:
+            known = name in step.known or term.time is None
+            result[name] = step.known.get(name, 0.0) if known else term.time(step, result)
+    if job == "one process":
+        return {name: result[name] for name in _in_step_order(tuple(result))}
+    return result
 
 
 def sent(terms: Mapping[str, Any]) -> Any:
@@ -342,7 +278,7 @@ def sent(terms: Mapping[str, Any]) -> Any:
     >>> sent({"forward_time": 3.0, "exposed_communication_time": 1.0, "tensor_parallel_time": 2.0})
     3.0
     """
-    return sum([terms[name] for name in TRAFFIC if name in terms])
+    return sum([time for name, time in terms.items() if name in TERMS and TERMS[name].travels])
 
 
 def only_kind(terms: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
@@ -351,7 +287,7 @@ def only_kind(terms: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
     >>> only_kind({"forward_time": 3.0, "update_time": 1.0, "input_time": 2.0}, "wait")
     {'input_time': 2.0}
     """
-    return {name: time for name, time in terms.items() if _kind(name) == kind}
+    return {name: time for name, time in terms.items() if name in TERMS and TERMS[name].kind == kind}
 
 
 def of_kind(terms: Mapping[str, Any], kind: Kind) -> Any:
@@ -360,13 +296,7 @@ def of_kind(terms: Mapping[str, Any], kind: Kind) -> Any:
     >>> of_kind({"forward_time": 3.0, "update_time": 1.0, "input_time": 2.0}, "busy")
     4.0
     """
-    return sum([time for name, time in terms.items() if _kind(name) == kind])
-
-
-def _kind(name: str) -> Kind | None:
-    """Return the kind of a term; None of what is no term.  A chain of maps takes 2 us a look."""
-    term = TERMS.get(name) or SHARED_TERMS.get(name) or ONE_PROCESS_TERMS.get(name)
-    return None if term is None else term.kind
+    return sum(only_kind(terms, kind).values())
 
 
 def in_step_order(names: Iterable[str]) -> list[str]:
@@ -381,4 +311,4 @@ def in_step_order(names: Iterable[str]) -> list[str]:
 @lru_cache(maxsize=64)
 def _in_step_order(names: tuple[str, ...]) -> tuple[str, ...]:
     places = get_args(Place)
-    return tuple(sorted(names, key=lambda name: places.index(ANY_TERM[name].place)))
+    return tuple(sorted(names, key=lambda name: places.index(TERMS[name].place)))

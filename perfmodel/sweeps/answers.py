@@ -24,7 +24,7 @@ from perfmodel.step.parts import (
     figures,
     scaled,
 )
-from perfmodel.step.terms import Moment, exposed_traffic, terms_of
+from perfmodel.step.terms import StepContext, exposed_traffic, terms_of
 from perfmodel.sweeps.batches import Batches
 from perfmodel.sweeps.placements import Placements
 
@@ -62,7 +62,7 @@ def answers(
     work = scaled(batches.work, factor)
     alone, exposed = _communication(block, work, placements, constants)
     travelling = exposed_traffic(block, placements.fabric, exposed)
-    terms = terms_of(Moment(block, work, factor, travelling, constants))
+    terms = terms_of(StepContext(block, constants, travelling, work, factor))
     iteration_time = added_up(**terms)
     if not (np.all(np.isfinite(iteration_time)) and np.all(iteration_time > 0)):
         raise InputError("an iteration time is no finite number; a spec or workload holds an absurd number")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from perfmodel.step.terms import ONE_PROCESS_TERMS, SHARED_TERMS, TERMS
+from perfmodel.step.terms import names_of, only_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -70,8 +70,7 @@ def answer_columns(shared: bool = False, updates: bool = False, one_process: boo
     one_process : whether one process drives all accelerators in some scenarios
     """
     first = ANSWERS.index("iteration_time") + 1
-    tables = TERMS, SHARED_TERMS if shared else (), ONE_PROCESS_TERMS if one_process else ()
-    terms = dict.fromkeys(name for table in tables for name in table)
+    terms = names_of("replicas", *["layout"] * shared, *["one process"] * one_process)
     return (*ANSWERS[:first], *terms, *ANSWERS[first:], *(UPDATES if updates else ()))
 
 
@@ -79,7 +78,7 @@ def flat_columns(block: Block, columns: tuple[str, ...]) -> Columns:
     """Answer a block and give every column one value for each scenario."""
     report = block()
     shape = report["iteration_time"].shape
-    report = dict.fromkeys(ONE_PROCESS_TERMS, 0.0) | report  # which another strategy has nothing of
+    report = dict.fromkeys(only_of("one process"), 0.0) | report  # which another strategy has nothing of
     return {name: _column(name, report.get(name), shape) for name in columns}
 
 

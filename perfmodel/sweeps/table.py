@@ -19,7 +19,7 @@ from perfmodel.resolve import ONE_PROCESS
 from perfmodel.specs.scenario import AnyScenario, Scenario, by_field, field_of, laid_over, options_of
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.updates import KINDS
-from perfmodel.step.terms import ONE_PROCESS_TERMS
+from perfmodel.step.terms import only_of
 from perfmodel.sweeps.axes import Axes, axes, check_anchor_of_copies
 from perfmodel.sweeps.columns import ALWAYS, WHERE_NAMED, Columns, answer_columns
 from perfmodel.sweeps.parts import Parts, nothing_to_predict
@@ -108,7 +108,7 @@ class Sweep(Table):
         own = answer_columns(shared, not KINDS.keys().isdisjoint(strategies), ONE_PROCESS in strategies)
         self.columns = tuple(map(field_of, columns)) if columns else (*asked, *own)
         """Of the table, in order."""
-        known = (*Scenario.model_fields, *own, *ONE_PROCESS_TERMS, *WHERE_NAMED)
+        known = (*Scenario.model_fields, *own, *only_of("one process"), *WHERE_NAMED)
         for name in self.columns:
             if name not in known:
                 raise unknown_name("column", name, known)

@@ -24,7 +24,7 @@ from perfmodel.errors import InputError
 from perfmodel.prediction.result import Prediction
 from perfmodel.profile import read_profile
 from perfmodel.step.profiled import with_profile
-from perfmodel.step.terms import ANY_TERM, in_step_order
+from perfmodel.step.terms import TERMS, in_step_order
 from perfmodel.units import is_number
 
 
@@ -155,4 +155,4 @@ def _settled(prediction: Prediction, constants: Calibration) -> Calibration:
 
 def _computes(name: str) -> bool:
     """Whether a term is a part of what jitters: a worker's own work, launches included."""
-    return ANY_TERM[name].kind in ("busy", "host")
+    return TERMS[name].kind in ("busy", "host")

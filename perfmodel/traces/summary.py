@@ -11,7 +11,7 @@ import numpy as np
 
 from perfmodel.equations import bandwidths
 from perfmodel.errors import InputError
-from perfmodel.step.terms import ANY_TERM
+from perfmodel.step.terms import TERMS
 from perfmodel.traces.activity import filling, shares
 from perfmodel.traces.device_trace import Collective, DeviceTrace, intervals, length, overlap, union, within
 from perfmodel.traces.over_ranks import by_rank, over_ranks
@@ -180,7 +180,7 @@ def _predicted_verdict(step: dict[str, float]) -> str:
     """Return the verdict of a predicted timeline: its largest term."""
     shares = {
         "compute-bound": step["compute_time"],
-        "host-bound": sum(step.get(name, 0.0) for name, term in ANY_TERM.items() if term.kind == "host"),
+        "host-bound": sum(step.get(name, 0.0) for name, term in TERMS.items() if term.kind == "host"),
         "communication-bound": step["exposed_communication_time"],
         "input-bound": step["input_time"],
         "straggler-bound": step.get("straggler_time", 0.0),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfmodel.errors import InputError
 from perfmodel.prediction.result import Prediction
-from perfmodel.step.terms import ANY_TERM, TRAFFIC, of_kind, sent
+from perfmodel.step.terms import TERMS, of_kind, sent
 from perfmodel.units import without_rounding
 from perfmodel.writing import write_whole
 
@@ -240,13 +240,13 @@ def _scheduled(clock: _Clock, terms: dict[str, float], schedule: Schedule) -> No
 def _others(clock: _Clock, terms: dict[str, float], place: str) -> None:
     """Terms that are drawn by their kind alone: kernels where the accelerator is at work, else marks."""
     for name, time in terms.items():
-        term = ANY_TERM[name]
+        term = TERMS[name]
         if name in DRAWN or term.place != place or not time:
             continue
         if term.kind in STREAMS:
             part = term.label if term.kind == "busy" and place == "passes" else None
             # as trace readers recognise what travels
-            label = f"ncclKernel_SendRecv (predicted, {term.label})" if name in TRAFFIC else term.label
+            label = f"ncclKernel_SendRecv (predicted, {term.label})" if term.travels else term.label
             clock.add(label, "kernel", clock.now, time, STREAMS[term.kind], part)
         else:
             clock.add(f"perfmodel {name}", "user_annotation", clock.now, time, HOST_THREAD)

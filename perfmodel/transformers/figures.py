@@ -52,7 +52,7 @@ def figures_of(model: Architecture, case: Case, step: Step, time: float) -> Figu
     samples = float(layout.global_batch_size)
     flops = step_flops(model, samples, length, bool(case.stack.adapts))
     again = again_over_model(model, layout, case.stack, length, samples)
-    return Figures(float(flops), again, float((step.bubble + step.unequal_stages) / time))
+    return Figures(float(flops), again, float((step.bubble_time + step.unequal_stages_time) / time))
 
 
 def again_over_model(

@@ -95,5 +95,5 @@ def pipeline_of(setting: Setting, constants: Calibration) -> Pipeline | None:
     schedule = schedule_of(
         times(ahead, FORWARD_SHARE), times(float(layer.backward), 1 - FORWARD_SHARE), micro_batches
     )
-    idle = factor * float(step.bubble + step.unequal_stages)
+    idle = factor * float(step.bubble_time + step.unequal_stages_time)
     return Pipeline(schedule, schedule.end - schedule.idle_time + idle, idle)

@@ -37,29 +37,29 @@ AUTOCAST_BYTES, AUTOCAST_STEP_BYTES = 12, 30
 class Step(NamedTuple):
     """Exposed times of one step [s]; they sum to the iteration time."""
 
-    products: Any
-    attention: Any
-    elementwise: Any
-    launches: Any
-    recomputation: Any
-    logits: Any
+    products_time: Any
+    attention_time: Any
+    elementwise_time: Any
+    launch_overhead_time: Any
+    recomputation_time: Any
+    logits_time: Any
     """With embeddings and loss."""
-    tensor: Any
+    tensor_parallel_time: Any
     """Traffic of tensor parallelism."""
-    context: Any
-    experts: Any
-    unequal_stages: Any
+    context_parallel_time: Any
+    expert_parallel_time: Any
+    unequal_stages_time: Any
     """By which the slowest stage is longer than the mean."""
-    bubble: Any
-    stage_sends: Any
-    data: Any
+    bubble_time: Any
+    stage_transfer_time: Any
+    exposed_communication_time: Any
     """Gradients and sharded parameters that no computation hides."""
-    contention: Any
+    contention_time: Any
     """What those that are hidden take from computation."""
-    optimizer: Any
-    overhead: Any
+    update_time: Any
+    iteration_overhead_time: Any
     """Of a step, whatever it does."""
-    growth: Any
+    node_growth_time: Any
     """With the number of nodes."""
 
     @property
@@ -107,23 +107,23 @@ def step_of(job: Job, p: Values, layer: Layer | None = None) -> Step:
         return stage_layers_time(steps, model.layers, stages, time)
 
     return Step(
-        products=of_layers(layer.products),
-        attention=of_layers(layer.attention),
-        elementwise=of_layers(layer.elementwise),
-        launches=of_layers(layer.launches),
-        recomputation=of_layers(layer.recomputation),
-        logits=stage_layers_time(steps, 1, stages, head),
-        tensor=of_layers(layer.tensor),
-        context=of_layers(layer.context),
-        experts=of_layers(layer.experts),
-        unequal_stages=repeated_time(steps, time_beyond(slowest, mean)),
-        bubble=bubble,
-        stage_sends=sends,
-        data=exposed,
-        contention=contention,
-        optimizer=update,
-        overhead=overhead,
-        growth=growth_time(work, p["nodes"], ops.maximum(job.nodes, 1.0)),
+        products_time=of_layers(layer.products),
+        attention_time=of_layers(layer.attention),
+        elementwise_time=of_layers(layer.elementwise),
+        launch_overhead_time=of_layers(layer.launches),
+        recomputation_time=of_layers(layer.recomputation),
+        logits_time=stage_layers_time(steps, 1, stages, head),
+        tensor_parallel_time=of_layers(layer.tensor),
+        context_parallel_time=of_layers(layer.context),
+        expert_parallel_time=of_layers(layer.experts),
+        unequal_stages_time=repeated_time(steps, time_beyond(slowest, mean)),
+        bubble_time=bubble,
+        stage_transfer_time=sends,
+        exposed_communication_time=exposed,
+        contention_time=contention,
+        update_time=update,
+        iteration_overhead_time=overhead,
+        node_growth_time=growth_time(work, p["nodes"], ops.maximum(job.nodes, 1.0)),
     )
 
 

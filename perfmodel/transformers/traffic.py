@@ -60,24 +60,62 @@ def traffic_of(job: Job, step: Step, p: Values) -> list[Row]:
     routed = layers * (1 - model.dense_share) * (4 + 2 * again)
     sends = 2 * layout.virtual_stages * layout.accumulation_steps
     rows = [
-        ("tensor", "all-reduce", layout.tensor_parallel, tensor, copy, groups.tensor, step.tensor),
-        ("context", "all-gather", layout.context_parallel, context, keys, groups.context, step.context),
-        ("stages", "send-receive", layout.pipeline_parallel, sends, stage, groups.stage, step.stage_sends),
+        (
+            "tensor",
+            "all-reduce",
+            layout.tensor_parallel,
+            tensor,
+            copy,
+            groups.tensor,
+            step.tensor_parallel_time,
+        ),
+        (
+            "context",
+            "all-gather",
+            layout.context_parallel,
+            context,
+            keys,
+            groups.context,
+            step.context_parallel_time,
+        ),
+        (
+            "stages",
+            "send-receive",
+            layout.pipeline_parallel,
+            sends,
+            stage,
+            groups.stage,
+            step.stage_transfer_time,
+        ),
     ]
     result = [
         Row(name, collective, ranks, messages, size, messages * travel_time(way, size, p), shows)
         for name, collective, ranks, messages, size, way, shows in rows
     ]
     shown = 1 - ops.where(job.stack.hides_experts, p["tensor_hidden"], 0.0)
-    result.append(Row("experts", "all-to-all", expert, routed, tokens, step.experts / shown, step.experts))
+    result.append(
+        Row(
+            "experts",
+            "all-to-all",
+            expert,
+            routed,
+            tokens,
+            step.expert_parallel_time / shown,
+            step.expert_parallel_time,
+        )
+    )
     together = "reduce-scatter, all-gather" if any_of(layout.sharding > 0) else "all-reduce"
-    hidden = step.contention / p["contention"]
+    hidden = step.contention_time / p["contention"]
     where, passes = ops.where, layout.accumulation_steps
     gathers = where(job.stack.keeps_gathered, 1, passes) * where(layout.sharding == ZERO_3, 2, 0)
     messages = where(
         layout.sharding == ZERO_3, gathers + passes, where(layout.sharding == ZERO_2, passes + 1, 2)
     )
     messages = where(layout.sharding > 0, messages, 1)
-    whole = step.data + hidden
-    result.append(Row("replicas", together, layout.replicas, messages, gradients, whole, step.data))
+    whole = step.exposed_communication_time + hidden
+    result.append(
+        Row(
+            "replicas", together, layout.replicas, messages, gradients, whole, step.exposed_communication_time
+        )
+    )
     return result
