@@ -89,11 +89,8 @@ class Traced:
             return made(name, function, *inputs)
         if name in ("concatenate", "stack"):
             return _joined(name, function, inputs[0], options.get("axis", *inputs[1:] or (0,)))
-        if name == "bincount" and isinstance(inputs[0], np.ndarray):
-            weights = options["weights"]
-            return Traced(
-                function(inputs[0], weights.value), name, (weights,), lambda gradient: [gradient[inputs[0]]]
-            )
+        if name == "bincount":
+            return made(name, function, inputs[0], options["weights"])
         if name == "broadcast_to":
             return made(name, lambda a: function(a, *inputs[1:]), inputs[0])
         if name in ("expand_dims", "reshape", "squeeze", "ravel"):
@@ -317,16 +314,16 @@ def _lost(by: str) -> TypeError:
 def _formula_around(trace: Trace) -> Call | None:
     """Return the call of the outermost registered formula that runs: the frames on the stack say which."""
     frame: FrameType | None = sys._getframe(2)
-    found, names = None, trace.names()
+    outermost, names = None, trace.names()
     while frame is not None:
         if frame.f_code in names:
-            found = frame
+            outermost = frame
         frame = frame.f_back
-    if found is None:
+    if outermost is None:
         return None
-    call = trace.running.get(found)
+    call = trace.running.get(outermost)
     if call is None:
-        call = trace.running[found] = Call(names[found.f_code], _arguments(found))
+        call = trace.running[outermost] = Call(names[outermost.f_code], _arguments(outermost))
         trace.calls.append(call)
     return call
 
@@ -349,35 +346,13 @@ _METHODS = {
     ("maximum", "reduce"): "max",
     ("minimum", "reduce"): "min",
     ("add", "accumulate"): "cumsum",
+    ("maximum", "accumulate"): "cummax",
 }
-_UNTRACED = frozenset(
-    (
-        "less",
-        "less_equal",
-        "greater",
-        "greater_equal",
-        "equal",
-        "not_equal",
-        "isfinite",
-        "isnan",
-        "isinf",
-        "logical_not",
-        "logical_and",
-        "logical_or",
-        "ndim",
-        "shape",
-        "size",
-        "zeros_like",
-        "ones_like",
-        "empty_like",
-        "full_like",
-        "argsort",
-        "argmin",
-        "argmax",
-        "any",
-        "all",
-    )
-)
+_COMPARING = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
+_TRUTH = ("isfinite", "isnan", "isinf", "logical_not", "logical_and", "logical_or", "any", "all")
+_PLACES = ("argsort", "argmin", "argmax")
+_SHAPES = ("ndim", "shape", "size", "zeros_like", "ones_like", "empty_like", "full_like")
+_UNTRACED = frozenset((*_COMPARING, *_TRUTH, *_PLACES, *_SHAPES))
 """Functions of numpy that look at values, or at shapes alone."""
 
 
