@@ -129,7 +129,7 @@ def test_terms_sum_and_memory_sums():
     assert sum(memory) == memory.total
     assert min(step) > -1e-9
     assert step.bubble_time > 0
-    assert step.tensor > 0
+    assert step.tensor_parallel_time > 0
 
 
 @pytest.mark.published("Narayanan et al. 2021, table 1: 174.6 billion, 1024 A100, 140 TFLOP/s of hardware")
