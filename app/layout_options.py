@@ -16,11 +16,9 @@ from app.state import choose, leave_open, widget
 from perfmodel.calibration import constants_of
 from perfmodel.errors import InputError
 from perfmodel.prediction.assemble import settled
-from perfmodel.prediction.shared import memory_needed
+from perfmodel.prediction.memory import memory_needed
 from perfmodel.resolve import Setting
 from perfmodel.specs.layout import DEGREES, Layout
-from perfmodel.transformers.evaluate import case_of_setting
-from perfmodel.transformers.job import job_of
 from perfmodel.transformers.nearest_fit import nearest_fits
 from perfmodel.units import plural, show
 from perfmodel.workloads import workload
@@ -206,7 +204,7 @@ def _what_fits(picked: Mapping[str, Any]) -> None:
     setting = _setting(picked) if isinstance(picked.get("gpus"), int) else None  # a curve has several
     if setting is None or setting.layout is None:
         return
-    memory = memory_needed(job_of(case_of_setting(setting)), setting)
+    memory = memory_needed(setting, constants_of(None))
     bar = of_memory(memory)
     if bar.fits:
         st.markdown(f"**{bar.words}**, with micro-batches of up to {memory.largest_local_batch_size:,}")

@@ -43,7 +43,7 @@ from perfmodel.equations.transformer_memory import (
 )
 from perfmodel.errors import InputError
 from perfmodel.evidence import KNOWN, NEW, TRANSFORMERS, scale_of
-from perfmodel.prediction.shared import largest_micro_batch
+from perfmodel.prediction.memory import largest_micro_batch
 from perfmodel.resources import folder
 from perfmodel.specs.architecture import Architecture
 from perfmodel.specs.layout import SHARDING, caveats, check, layout_of

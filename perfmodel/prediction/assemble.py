@@ -319,7 +319,7 @@ def _prediction(
     if setting.compression is not None:
         warnings += compression_caveats(setting.compression)
     if not memory.fits:
-        warnings.append(does_not_fit(memory))
+        warnings.append(does_not_fit(setting, memory))
         if (alone := replicas_alone(setting.workload)) is not None:
             warnings.append(alone)
     if come_to["mfu"] > 1 + _ROUNDING:

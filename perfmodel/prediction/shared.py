@@ -6,16 +6,15 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
-from perfmodel import ops
 from perfmodel.calibration import Calibration
 from perfmodel.link_caveats import capped
 from perfmodel.prediction.absurd import checked
 from perfmodel.prediction.bound import least_iteration_time, physical
 from perfmodel.prediction.collective_limit import TCP_YEARS, connections_limit, flow_binds
 from perfmodel.prediction.limits import kernel_words, limit_words, with_remedy
-from perfmodel.prediction.memory_odds import odds_of
-from perfmodel.prediction.open_options import left_to_defaults, not_stated
-from perfmodel.prediction.result import NO_UPDATES, Interval, Memory, Prediction, Traffic
+from perfmodel.prediction.memory import does_not_fit, memory_needed, need_of
+from perfmodel.prediction.open_options import left_to_defaults
+from perfmodel.prediction.result import NO_UPDATES, Interval, Prediction, Traffic
 from perfmodel.prediction.start_up import epoch_start, start_up, together
 from perfmodel.prediction.understood import understood
 from perfmodel.prediction.verdict import part, placement
@@ -37,16 +36,12 @@ from perfmodel.transformers.evaluate import (
 from perfmodel.transformers.figures import figures_of
 from perfmodel.transformers.job import Job, job_of
 from perfmodel.transformers.layer import layer_of, rates_of
-from perfmodel.transformers.memory import memory_of, memory_of_ends
 from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.step import Step, step_of
 from perfmodel.transformers.traffic import Row, moved, traffic_of
 from perfmodel.transformers.uncertainty import ends, novelty, why_wider, widenings, with_open
 from perfmodel.transformers.words import short
 from perfmodel.units import show
-
-MANY = 2.0**16
-"""Samples of a micro-batch whose activations take more than gradients."""
 
 
 def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
@@ -72,7 +67,7 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
     step = Step(*(part * factor for part in step))
     come_to = figures(setting, time, baseline_time, exposed, layout.data_parallel)
     more = figures_of(model, case, step, time)
-    memory = memory_needed(job, setting)
+    memory = memory_needed(setting, constants, need_of(setting, constants, job))
     others = widenings(model, case.sequence_length, PRECISIONS[setting.precision], come_to["mfu"])
     new = novelty(model, setting.accelerator.id, setting.software, others=others)
     if start is None:
@@ -101,7 +96,7 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
             "scaling efficiency above 100 %: replicas share weight updates that one replica alone does whole"
         )
     if not memory.fits:
-        warnings.append(_does_not_fit(memory))
+        warnings.append(does_not_fit(setting, memory))
     limit = cache(partial(_network_limit, setting, job))
     link = setting.inter_link if setting.domains > 1 else setting.intra_link
     startup = partial(_start_up, setting, constants, layout.data_parallel, link)
@@ -173,61 +168,6 @@ def layout_of_setting(setting: Setting) -> Layout:
     """Return the layout of a setting that has one."""
     assert setting.layout is not None
     return setting.layout
-
-
-def memory_needed(job: Job, setting: Setting) -> Memory:
-    """Return what the fullest accelerator keeps, and the largest micro-batch that fits in the same passes."""
-    of_job = memory_of(job)
-    rows = {name: float(each) for name, each in of_job._asdict().items()}
-    needed, capacity = sum(rows.values()), setting.accelerator.memory_capacity
-    unknown = not_stated(setting)
-    return Memory.model_construct(
-        bytes=needed,
-        capacity=capacity,
-        fits=needed <= capacity,
-        **odds_of(needed, capacity, unknown)._asdict(),
-        not_stated=unknown,
-        largest_local_batch_size=int(largest_micro_batch(job, capacity)),
-        rows=rows,
-    )
-
-
-def largest_micro_batch(job: Job, capacity: float) -> Any:
-    """Return the largest micro-batch that fits, 0 where none does.
-
-    The memory of each end of a pipeline grows by as much with every sample of a micro-batch, but by less
-    while activations take less than the gradients that are made in their place.
-
-    Parameters
-    ----------
-    job : one, or many as arrays
-    capacity : of an accelerator [B]
-    """
-
-    def most(micro: float) -> list[Any]:
-        layouts = (job.layout._replace(micro_batch_size=each) for each in (micro, micro + 1))
-        sizes = (memory_of_ends(job._replace(layout=layout)) for layout in layouts)
-        ends = ((now.total, larger.total) for now, larger in zip(*sizes, strict=True))
-        return [micro + (capacity - now) / ops.maximum(larger - now, 1.0) for now, larger in ends]
-
-    first, last = (
-        ops.maximum(0.0, ops.floor(ops.minimum(*each))) for each in zip(most(1.0), most(MANY), strict=True)
-    )
-    return ops.where(job.layout.pipeline_parallel > 1, ops.minimum(first, last), last)
-
-
-def unfit_layout(setting: Setting) -> str | None:
-    """Say that the layout of a setting does not fit into memory; None where it does."""
-    memory = memory_needed(job_of(case_of_setting(setting)), setting)
-    return None if memory.fits else _does_not_fit(memory)
-
-
-def _does_not_fit(memory: Memory) -> str:
-    gib = 2**30
-    needed = f"{memory.verdict}: {memory.bytes / gib:.1f} GiB needed, {memory.capacity / gib:.1f} GiB there"
-    if memory.largest_local_batch_size:
-        return f"{needed}; the largest micro-batch that does is {memory.largest_local_batch_size}"
-    return f"{needed}; not even a micro-batch of 1 does; perfmodel layouts lists what would"
 
 
 def _caveats(setting: Setting, layout: Layout, selects_nothing: bool) -> list[str]:

@@ -14,8 +14,8 @@ from perfmodel.anchor import Anchor, parse_anchors
 from perfmodel.calibration import Calibration
 from perfmodel.errors import InputError
 from perfmodel.prediction.bound import cut_ends, least_computation_time
+from perfmodel.prediction.memory import need_of
 from perfmodel.prediction.open_options import left_open_by
-from perfmodel.prediction.shared import largest_micro_batch
 from perfmodel.prediction.start_up import epoch_starts, startup_time
 from perfmodel.resolve import Setting, accelerator_of, resolve
 from perfmodel.sharing import PRECISIONS, shared, stack_of
@@ -34,7 +34,6 @@ from perfmodel.transformers.evaluate import case_of_setting, fabric_of_setting, 
 from perfmodel.transformers.job import Job
 from perfmodel.transformers.job import rows as chosen
 from perfmodel.transformers.many import distinct, job_of_many, step_of_many
-from perfmodel.transformers.memory import memory_of
 from perfmodel.transformers.own_runs import measured_run, runs_of_file, update_of
 from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.traffic import traffic_of
@@ -327,8 +326,7 @@ def answers(
     baseline = step_of_many(_job(setting, single), fitted().parameters).iteration_time * factor
     baseline = baseline + shared_input_time(setting, single, baseline, constants)
     traffic = sent(terms)
-    memory = memory_of(job)
-    capacity = setting.accelerator.memory_capacity
+    need = need_of(block, constants, job)
     report: dict[str, Any] = {"iteration_time": time, **terms}
     report |= figures(block, time, baseline, traffic, layout.data_parallel)
     others = widenings(model, length, PRECISIONS[setting.precision], report["mfu"])
@@ -349,10 +347,10 @@ def answers(
         "accumulation_steps": layout.accumulation_steps,
         "baseline_time": baseline,
         "communication_time": sum(row.time for row in traffic_of(job, step, fitted().parameters)) * factor,
-        "memory_bytes": memory.total,
-        "memory_capacity": capacity,
-        "fits": memory.total <= capacity,
-        "largest_local_batch_size": largest_micro_batch(job, capacity),
+        "memory_bytes": need.bytes,
+        "memory_capacity": need.capacity,
+        "fits": need.bytes <= need.capacity,
+        "largest_local_batch_size": need.largest_local_batch_size,
     }
 
 
