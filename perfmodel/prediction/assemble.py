@@ -5,20 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from perfmodel.anchor import Repeat
 from perfmodel.calibration import Calibration, calibrated, constants_of
 from perfmodel.errors import InputError
 from perfmodel.prediction.absurd import absurd, checked
-from perfmodel.prediction.bound import above_peak, least_computation_time, least_times, physical
-from perfmodel.prediction.interval import alone_of, interval, widening_strengths
+from perfmodel.prediction.bound import above_peak, least_computation_time, least_exchange_rate, least_times
+from perfmodel.prediction.interval import interval, mode_of, unseen_link, widening_strengths
 from perfmodel.prediction.limits import network_limit, replicas_alone
 from perfmodel.prediction.memory import does_not_fit, memory_needed
-from perfmodel.prediction.result import NO_UPDATES, Interval, Prediction
-from perfmodel.prediction.start_up import epoch_start, start_up, together
+from perfmodel.prediction.numbers import Exchange, Job, job_of_copies, prediction_of
+from perfmodel.prediction.result import NO_UPDATES, Prediction
 from perfmodel.prediction.traffic import traffic_of
-from perfmodel.prediction.understood import understood
 from perfmodel.prediction.verdict import placement, slower_than_one, verdict
 from perfmodel.resolve import ONE_PROCESS, Setting, resolve
 from perfmodel.specs.compression import caveats as compression_caveats
@@ -31,7 +30,6 @@ from perfmodel.step.parts import (
     best_way,
     communicates,
     computation_of,
-    figures,
     merging_cost,
     peak_time,
     scaled,
@@ -49,6 +47,8 @@ if TYPE_CHECKING:
 
 AT_PEAK = "computing is taken at the peak: nothing like it was measured, and what was learned would exceed it"
 _ROUNDING = 1e-9
+TIMES = ("iteration_time", "communication_time", "exposed_communication_time")
+"""Of a step, which are written as people write them: as numbers of Python."""
 
 
 def predict(
@@ -205,52 +205,84 @@ def time_of(setting: Setting, constants: Calibration) -> float:
 
 
 def _predicted(setting: Setting, constants: Calibration) -> Prediction:
-    step = _plain(evaluate(setting, constants))
-    way = best_way(setting, step.work, step.fabric, constants) if communicates(setting) else setting
-    chosen = choice_note(way, step.work, step.fabric, merging_cost(setting, constants))
-    if (one := way.scenario.algorithm) != setting.scenario.algorithm:
-        chosen = f"--algorithm {setting.scenario.algorithm} chose {one} for every message"
-    if chosen:
-        setting = setting._replace(warnings=(*setting.warnings, chosen))
+    step = evaluate(setting, constants)
+    plain: dict[str, Any] = {name: float(getattr(step, name)) for name in TIMES}
+    step = step._replace(**plain, terms={name: float(time) for name, time in step.terms.items()})
+    time, on = step.iteration_time, step.fabric
+    if not (math.isfinite(time) and time > 0):
+        raise InputError(f"iteration time comes out as {time} s; a spec or workload holds an absurd number")
     baseline_time = _baseline_time(setting, step, constants)
-    # a profile stands on a measurement as an anchor does
-    mode = "anchored" if setting.scenario.anchor or setting.profile else "specs"
-    widening = widening_strengths(setting, step.work, step.terms, constants)
-    uncertain = interval(step.iteration_time, mode, setting, widening, constants)
-    deviation = 0.0
-    if uncertain is not None and setting.profile is not None:
-        from perfmodel.step.profiled import noise
+    slowest = on.inter_link_bandwidth if setting.domains > 1 else on.intra_link_bandwidth
+    over = Exchange(unseen_link(setting, constants), least_exchange_rate(setting), slowest)
+    job, width = job_of_copies(setting, step, baseline_time, over, constants)
+    memory = memory_needed(setting, constants, job.need)
+    warnings = [
+        *setting.warnings,
+        *_chosen(setting, step, constants),
+        *_cautions(setting, step, job, constants),
+    ]
+    if setting.compression is not None:
+        warnings += compression_caveats(setting.compression)
+    if not memory.fits:
+        warnings.append(does_not_fit(setting, memory))
+        if (alone := replicas_alone(setting.workload)) is not None:
+            warnings.append(alone)
+    if (mfu := job.figures["mfu"]) > 1 + _ROUNDING:
+        warnings.append(f"{mfu:.3g} times the {setting.precision} peak: {_above_peak(setting, step)}")
+    updates = NO_UPDATES
+    if setting.updates is not None:
+        from perfmodel.prediction.updates import discarded_note, updates_of
 
-        deviation = float(noise(setting, setting.profile, step.terms))
-        uncertain = _widened(uncertain, sum(step.terms.values()), deviation)
-    least_computing, least_time = least_times(setting)
-    computing = float(step.work.alone(setting.accumulation_steps))
-    at_peak = peak_time(setting, setting.local_batch_size, setting.accumulation_steps)
-    if mode == "specs" and computing <= (1 + _ROUNDING) * at_peak:
-        setting = setting._replace(warnings=(*setting.warnings, AT_PEAK))
-    elif computing < least_computing:
-        setting = setting._replace(
-            warnings=(*setting.warnings, _impossible(setting, computing, least_computing))
-        )
-    elif step.iteration_time < least_time:
-        setting = setting._replace(warnings=(*setting.warnings, _too_fast(step.iteration_time, least_time)))
-    if uncertain is not None:
-        alone = alone_of(setting, computing, widening, mode, constants, deviation)
-        uncertain = physical(uncertain, step.iteration_time, least_time, alone)
-    return _prediction(setting, step, baseline_time, uncertain, constants)
-
-
-def _plain(step: Step) -> Step:
-    """Return a step whose times are Python's numbers, which are written as people write them."""
-    return Step(
-        float(step.iteration_time),
-        {name: float(time) for name, time in step.terms.items()},
-        step.work,
-        step.anchor_factor,
-        step.fabric,
-        float(step.communication_time),
-        float(step.exposed_communication_time),
+        if (note := discarded_note(setting.updates, setting.world_size)) is not None:
+            warnings.append(note)
+        updates = updates_of(setting, step, constants)
+    return prediction_of(
+        job,
+        constants,
+        interval=None if width is None else interval(setting, width, constants),
+        mode="anchored" if setting.scenario.anchor else "traced" if setting.profile else "specs",
+        memory=memory,
+        verdict=partial(checked, verdict, setting, step, constants),
+        network_limit=partial(checked, network_limit, setting, constants),
+        placement=partial(placement, setting),
+        warnings=warnings,
+        traffic=partial(checked, traffic_of, setting, step),
+        **updates,
     )
+
+
+def _chosen(setting: Setting, step: Step, constants: Calibration) -> list[str]:
+    """Say which algorithm was chosen, where somebody asked for a choice."""
+    way = best_way(setting, step.work, step.fabric, constants) if communicates(setting) else setting
+    if (one := way.scenario.algorithm) != setting.scenario.algorithm:
+        return [f"--algorithm {setting.scenario.algorithm} chose {one} for every message"]
+    chosen = choice_note(way, step.work, step.fabric, merging_cost(setting, constants))
+    return [chosen] if chosen else []
+
+
+def _cautions(setting: Setting, step: Step, job: Job, constants: Calibration) -> list[str]:
+    """Return what to doubt of times that are near what is possible, or that others pull up."""
+    least_computing, least_time = least_times(setting)
+    steps, cautions = setting.accumulation_steps, []
+    computing = float(step.work.alone(steps))
+    if mode_of(setting) == "specs" and computing <= (1 + _ROUNDING) * peak_time(
+        setting, setting.local_batch_size, steps
+    ):
+        cautions.append(AT_PEAK)
+    elif computing < least_computing:
+        cautions.append(_impossible(setting, computing, least_computing))
+    elif step.iteration_time < least_time:
+        cautions.append(_too_fast(step.iteration_time, least_time))
+    if setting.scenario.anchor is not None and not (setting.repeat and setting.repeat.anchor is None):
+        from perfmodel.prediction.anchor_slip import slip_note
+
+        doubt = slip_note(setting.scenario.anchor, float(step.anchor_factor))
+        cautions += [doubt] if doubt else []
+    if setting.strategy == ONE_PROCESS and setting.world_size > 1 and job.figures["speedup"] < 1:
+        cautions.append(slower_than_one(setting, step, job.baseline_time))
+    waiting, efficiency = step.terms["straggler_time"], job.figures["scaling_efficiency"]
+    note = spread_note(setting, waiting, step.iteration_time, efficiency, constants)
+    return cautions if note is None else [*cautions, note]
 
 
 def _too_fast(iteration_time: float, least_time: float) -> str:
@@ -258,19 +290,6 @@ def _too_fast(iteration_time: float, least_time: float) -> str:
         f"{show(iteration_time, 's')} is less than the {show(least_time, 's')} that peaks and links allow: "
         f"check the unit and the batch of what was measured"
     )
-
-
-def _widened(interval: Interval, iteration_time: float, deviation: float) -> Interval:
-    """Return an interval with a relative deviation of the time added in quadrature."""
-    from perfmodel.step.profiled import LEAST_NOISE, NORMAL_80, NORMAL_95, noisy
-
-    ends: dict[str, float] = {}
-    for level, quantile, high in ((80, NORMAL_80, interval.high_80), (95, NORMAL_95, interval.high_95)):
-        if high is not None:
-            factor = float(noisy(high / iteration_time, quantile, deviation))
-            ends |= {f"low_{level}": iteration_time / factor, f"high_{level}": iteration_time * factor}
-    reasons = [f"the profile's own numbers are {deviation:.0%} uncertain"] if deviation > LEAST_NOISE else []
-    return interval.model_copy(update={**ends, "wider_because": [*interval.wider_because, *reasons]})
 
 
 def _baseline_time(setting: Setting, step: Step, constants: Calibration) -> float:
@@ -288,82 +307,6 @@ def _baseline_time(setting: Setting, step: Step, constants: Calibration) -> floa
     elif setting.workload.tables is not None:
         work = scaled(work_alone(setting, work, constants), step.anchor_factor)
     return float(alone_time(setting, work, micro, steps, step.anchor_factor, constants))
-
-
-def _prediction(
-    setting: Setting,
-    step: Step,
-    baseline_time: float,
-    uncertain: Interval | None,
-    constants: Calibration,
-) -> Prediction:
-    iteration_time = step.iteration_time
-    if not (math.isfinite(iteration_time) and iteration_time > 0):
-        raise InputError(
-            f"iteration time comes out as {iteration_time} s; a spec or workload holds an absurd number"
-        )
-    exposed = step.exposed_communication_time
-    come_to = figures(setting, iteration_time, baseline_time, exposed)
-    memory = memory_needed(setting, constants)
-    warnings = list(setting.warnings)
-    if setting.scenario.anchor is not None and not (setting.repeat and setting.repeat.anchor is None):
-        from perfmodel.prediction.anchor_slip import slip_note
-
-        doubt = slip_note(setting.scenario.anchor, float(step.anchor_factor))
-        warnings += [doubt] if doubt else []
-    if setting.strategy == ONE_PROCESS and setting.world_size > 1 and come_to["speedup"] < 1:
-        warnings.append(slower_than_one(setting, step, baseline_time))
-    waiting, efficiency = step.terms["straggler_time"], come_to["scaling_efficiency"]
-    if (note := spread_note(setting, waiting, iteration_time, efficiency, constants)) is not None:
-        warnings.append(note)
-    if setting.compression is not None:
-        warnings += compression_caveats(setting.compression)
-    if not memory.fits:
-        warnings.append(does_not_fit(setting, memory))
-        if (alone := replicas_alone(setting.workload)) is not None:
-            warnings.append(alone)
-    if come_to["mfu"] > 1 + _ROUNDING:
-        warnings.append(
-            f"{come_to['mfu']:.3g} times the {setting.precision} peak: {_above_peak(setting, step)}"
-        )
-    on, over = step.fabric, setting.domains > 1
-    slowest = on.inter_link_bandwidth if over else on.intra_link_bandwidth
-    startup = partial(checked, start_up, setting, constants, setting.world_size, slowest)
-    updates = NO_UPDATES
-    if setting.updates is not None:
-        from perfmodel.prediction.updates import discarded_note, updates_of
-
-        if (note := discarded_note(setting.updates, setting.world_size)) is not None:
-            warnings.append(note)
-        updates = updates_of(setting, step, constants)
-    return Prediction.model_construct(
-        iteration_time=iteration_time,
-        terms=step.terms,
-        interval=uncertain,
-        mode="anchored" if setting.scenario.anchor else "traced" if setting.profile else "specs",
-        model="data-parallel",
-        sample=setting.workload.sample,
-        scaling="weak" if setting.scaling == "weak" else "strong",
-        baseline_time=baseline_time,
-        communication_time=step.communication_time,
-        **come_to,
-        memory=memory,
-        verdict=partial(checked, verdict, setting, step, constants),
-        network_limit=partial(checked, network_limit, setting, constants),
-        placement=partial(placement, setting),
-        defaults=list(setting.defaults),
-        warnings=warnings,
-        scenario=partial(understood, setting),
-        traffic=partial(checked, traffic_of, setting, step),
-        layout=None,
-        hfu=None,
-        model_flops=None,
-        bubble_fraction=None,
-        startup_time=partial(together, startup),
-        startup=startup,
-        epoch_start_time=epoch_start(setting, constants),
-        **updates,
-    )
 
 
 def _above_peak(setting: Setting, step: Step) -> str:

@@ -184,21 +184,26 @@ def least_exchange_rate(setting: Setting) -> Any:
     return least
 
 
-def least_times(setting: Setting) -> tuple[float, float]:
-    """Return the least time of a setting's computation, and of its whole iteration [s].
+def least_times(setting: Setting, rate: Any = None) -> tuple[Any, Any]:
+    """Return the least time of a setting's computation, and of its whole iteration [s], numbers or arrays.
 
     The iteration's is that of its arithmetic or of its gradients, whichever is longer.
+
+    Parameters
+    ----------
+    setting : of the job
+    rate : least time to sum one byte of its gradients [s/B], where that is known
     """
-    computing = float(least_computation_time(setting))
+    computing = least_computation_time(setting)
     if setting.layout is not None:
         return computing, computing
-    exchanged = least_exchanged_bytes(setting) * least_exchange_rate(setting)
-    return computing, max(computing, float(exchanged))
+    rate = least_exchange_rate(setting) if rate is None else rate
+    return computing, ops.maximum(computing, least_exchanged_bytes(setting) * rate)
 
 
 def least_iteration_time(setting: Setting) -> float:
     """Return the time no iteration of a setting can beat [s]."""
-    return least_times(setting)[1]
+    return float(least_times(setting)[1])
 
 
 def end_at(low: Any, iteration_time: Any, least_time: Any) -> Any:
@@ -255,14 +260,17 @@ def clipped_words(interval: Interval) -> str:
     return f"{show(interval.clipped_at, 's')}, {CUT_BY[interval.clipped_by or 'peaks and links']}"
 
 
-def physical(
-    interval: Interval, iteration_time: float, least_time: float, alone: Alone = NOT_KNOWN
-) -> Interval:
-    """Return an interval whose lower ends are possible, and which says whether and why they were moved."""
-    ends = {"low_80": interval.low_80, "low_95": interval.low_95}
-    update = cut_ends(ends, iteration_time, least_time, alone)
-    clipped_at = float(update["clipped_at"])  # an array of no dimensions, where a time is numpy's
-    if math.isnan(clipped_at):
-        return interval
+def interval_of(ends: dict[str, Any], least_time: Any, **said: Any) -> Interval:
+    """Return an interval of one job, which says whether and why its lower ends were moved.
+
+    Parameters
+    ----------
+    ends : as of ``cut_ends``
+    least_time : that physics allows [s]
+    said : its other fields
+    """
+    plain = {name: None if end is None else float(end) for name, end in ends.items()}
+    clipped_at = float(ends["clipped_at"])
     by = "peaks and links" if clipped_at == least_time else "one accelerator"
-    return interval.model_copy(update={**update, "clipped_at": clipped_at, "clipped_by": by})
+    cut = {"clipped_at": None} if math.isnan(clipped_at) else {"clipped_at": clipped_at, "clipped_by": by}
+    return Interval.model_construct(**plain | cut, **said)

@@ -9,7 +9,8 @@ from typing import Any
 from perfmodel.collectives.model import fitted
 from perfmodel.collectives.place import Point, inside
 from perfmodel.evidence import COLLECTIVES, ONE, SEVERAL, SMALL, Scale, reason, scale_of
-from perfmodel.prediction.bound import physical
+from perfmodel.prediction.bound import cut_ends
+from perfmodel.prediction.bound import interval_of as cut_interval
 from perfmodel.prediction.network_cuts import cuts_of, least_time
 from perfmodel.prediction.result import Interval
 from perfmodel.step.profiled import NORMAL_80, NORMAL_95
@@ -113,8 +114,8 @@ def span(point: Point, time: float, spread: float) -> Interval:
     """
     scale = scale_at(point.nodes > 1, int(size_class(point.message_bytes)))
     ends = scale.ends(time, *(math.exp(z * spread) for z in (NORMAL_80, NORMAL_95)))
-    result = Interval.model_construct(**ends, no_95=scale.no_95, wider_because=[], clipped_at=None)
-    return physical(result, time, least_of(point))
+    least_time = least_of(point)
+    return cut_interval(cut_ends(ends, time, least_time), least_time, no_95=scale.no_95, wider_because=[])
 
 
 def least_of(point: Point) -> float:

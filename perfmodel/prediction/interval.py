@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import repeat
 from operator import mul
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel import ops
 from perfmodel.calibration import Calibration, Spread
@@ -23,12 +23,13 @@ from perfmodel.evidence import (
     reason,
     scale_of,
 )
-from perfmodel.prediction.bound import NOT_KNOWN, Alone
+from perfmodel.prediction.bound import NOT_KNOWN, Alone, cut_ends, interval_of
 from perfmodel.prediction.limits import crossed_link
 from perfmodel.prediction.open_options import left_to_defaults
 from perfmodel.prediction.result import Interval
 from perfmodel.resolve import Setting
 from perfmodel.step.computation import Computation
+from perfmodel.step.evaluate import Step
 from perfmodel.step.layer_rates import conditions, unit
 from perfmodel.step.terms import of_kind
 
@@ -45,6 +46,8 @@ NO_REPEATS = "how far repeats of a job scatter is assumed, or known from few"
 """Why no interval of 95 % is stated of a job that was measured itself."""
 NOTICED = 0.05
 """What a condition must add to the logarithm of the scale to be named as a reason."""
+NOTED = 0.03
+"""The same of a profile's relative deviation."""
 
 
 NOT_COMPUTING = (
@@ -162,10 +165,20 @@ def widening_strengths(
     return strengths(setting, work, terms, unseen_link(setting, constants), constants)
 
 
-def reasons(setting: Setting, result: dict[str, float], spread: Spread, constants: Calibration) -> list[str]:
-    """Return in words why an interval is wider than usual, and by which factor, the largest first."""
+def reasons(
+    setting: Setting,
+    result: dict[str, float],
+    spread: Spread,
+    constants: Calibration,
+    deviation: float = 0.0,
+) -> list[str]:
+    """Return in words why an interval is wider than usual, and by which factor, the largest first.
+
+    Last come a profile's own numbers, by their relative deviation.
+    """
+    measured = [f"the profile's own numbers are {deviation:.0%} uncertain"] if deviation > NOTED else []
     if result.get(AGAIN):
-        return []
+        return measured
     widths = dict(zip(spread.weights, _widths(result, spread), strict=True))
     novel = scale_of(DATA_PARALLEL, NEW)
     if result[IS_NEW]:
@@ -194,7 +207,8 @@ def reasons(setting: Setting, result: dict[str, float], spread: Spread, constant
     opened = _left_open(result, spread, scale_by(result).factor)
     said += [(each.factor, each.words, Scale(each.factor, each.sources)) for each in opened]
     in_order = sorted(said, key=lambda each: -each[0])
-    return [reason(words, factor, scale) for factor, words, scale in in_order if factor > 1 + NOTICED]
+    wide = [reason(words, factor, scale) for factor, words, scale in in_order if factor > 1 + NOTICED]
+    return wide + measured
 
 
 def _measured(reason: str, setting: Setting, own: OwnEffects) -> bool:
@@ -322,21 +336,62 @@ def _factors(result: dict[str, Any], spread: Spread, own: OwnEffects | None, wid
     return ops.exp(spread.quantile_80 * scale), ops.exp(spread.quantile_95 * scale)
 
 
-def interval(
-    iteration_time: float, mode: str, setting: Setting, result: dict[str, Any], constants: Calibration
-) -> Interval | None:
-    """Return where the iteration time lies; None before a spread was learned."""
-    spread = constants.spread.get(mode)
-    if spread is None:
+class Width(NamedTuple):
+    """How far iteration times may be off, numbers or arrays."""
+
+    ends: dict[str, Any]
+    """Of the intervals, as of ``cut_ends`` [s]."""
+    strengths: dict[str, Any]
+    mode: str
+    deviation: Any
+    """Relative, of a profile's own numbers."""
+    least_time: Any
+    """That physics allows [s]."""
+
+
+def mode_of(setting: Setting) -> str:
+    """Return the key of ``Calibration.spread`` for a job: a profile is a measurement as an anchor is."""
+    return "anchored" if setting.scenario.anchor or setting.profile else "specs"
+
+
+def width_of(
+    setting: Setting, step: Step, link: Any, least_time: Any, constants: Calibration
+) -> Width | None:
+    """Return where iteration times lie, numbers or arrays; None before a spread was learned.
+
+    Parameters
+    ----------
+    setting, step, constants : of the iteration
+    link : what ``unseen_link`` says of it
+    least_time : that physics allows [s]
+    """
+    mode, time = mode_of(setting), step.iteration_time
+    if mode not in constants.spread:
         return None
-    if mode != "specs" or constants.own is not None:
+    result = strengths(setting, step.work, step.terms, link, constants)
+    near, far = factors(result, mode, constants)
+    deviation: Any = 0.0
+    if setting.profile is not None:
+        from perfmodel.step.profiled import NORMAL_80, NORMAL_95, noise, noisy
+
+        deviation = noise(setting, setting.profile, step.terms)
+        near, far = noisy(near, NORMAL_80, deviation), noisy(far, NORMAL_95, deviation)
+    ends = scale_by(result, mode).ends(time, near, far)
+    alone = alone_of(setting, step.work.alone(setting.accumulation_steps), result, mode, constants, deviation)
+    return Width(cut_ends(ends, time, least_time, alone), result, mode, deviation, least_time)
+
+
+def interval(setting: Setting, width: Width, constants: Calibration) -> Interval:
+    """Return where the iteration time of one job lies, and why so far off."""
+    spread, result = constants.spread[width.mode], width.strengths
+    if width.mode != "specs" or constants.own is not None:
         result = result | {OPEN: {}}  # what was measured settles them
-    scale = scale_by(result, mode)
+    scale = scale_by(result, width.mode)
     common = scale.factor * _wider_by_open(result, spread, scale.factor)
-    return Interval.model_construct(
-        **scale.ends(iteration_time, *factors(result, mode, constants)),
+    return interval_of(
+        width.ends,
+        width.least_time,
         no_95=NO_REPEATS if result.get(AGAIN) else scale.no_95,
-        wider_because=partial(reasons, setting, result, spread, constants),
-        clipped_at=None,
+        wider_because=partial(reasons, setting, result, spread, constants, width.deviation),
         scale=1.0 if result.get(AGAIN) else float(common),
     )

@@ -8,135 +8,81 @@ from typing import Any
 
 from perfmodel.calibration import Calibration
 from perfmodel.link_caveats import capped
-from perfmodel.prediction.absurd import checked
-from perfmodel.prediction.bound import least_iteration_time, physical
+from perfmodel.prediction.bound import interval_of
 from perfmodel.prediction.collective_limit import TCP_YEARS, connections_limit, flow_binds
+from perfmodel.prediction.layout_numbers import job_of_layouts
 from perfmodel.prediction.limits import kernel_words, limit_words, with_remedy
-from perfmodel.prediction.memory import does_not_fit, memory_needed, need_of
+from perfmodel.prediction.memory import does_not_fit, memory_needed
+from perfmodel.prediction.numbers import Job as Evaluated
+from perfmodel.prediction.numbers import prediction_of
 from perfmodel.prediction.open_options import left_to_defaults
-from perfmodel.prediction.result import NO_UPDATES, Interval, Prediction, Traffic
-from perfmodel.prediction.start_up import epoch_start, start_up, together
-from perfmodel.prediction.understood import understood
+from perfmodel.prediction.result import Prediction, Traffic
 from perfmodel.prediction.verdict import part, placement
 from perfmodel.resolve import Setting
-from perfmodel.sharing import PRECISIONS
 from perfmodel.specs.layout import SELECTIVE, Layout
-from perfmodel.specs.link import Link
 from perfmodel.specs.stack import AMPERE
-from perfmodel.step.evaluate import Outcome, outcome_of, start_of
-from perfmodel.step.input_wait import shared_input_time
-from perfmodel.step.parts import figures
-from perfmodel.step.ports import bulk_bandwidth
-from perfmodel.step.terms import TERMS, sent
+from perfmodel.step.evaluate import start_of
+from perfmodel.step.terms import TERMS
 from perfmodel.transformers.evaluate import (
     case_of_setting,
     network_of,
-    one_replica,
 )
-from perfmodel.transformers.figures import figures_of
-from perfmodel.transformers.job import Job, job_of
-from perfmodel.transformers.layer import layer_of, rates_of
+from perfmodel.transformers.figures import again_over_model
+from perfmodel.transformers.flops import step_flops
+from perfmodel.transformers.job import Job
 from perfmodel.transformers.parameters import fitted
-from perfmodel.transformers.step import Step, step_of
-from perfmodel.transformers.traffic import Row, moved, traffic_of
-from perfmodel.transformers.uncertainty import ends, novelty, why_wider, widenings, with_open
+from perfmodel.transformers.traffic import Row
+from perfmodel.transformers.uncertainty import why_wider
 from perfmodel.transformers.words import short
 from perfmodel.units import show
 
 
 def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
     """Return the prediction of a setting with a layout."""
-    layout = layout_of_setting(setting)
+    layout, case = layout_of_setting(setting), case_of_setting(setting)
     model, _ = network_of(setting.workload)
-    case, learned = case_of_setting(setting), fitted().parameters
-    job = job_of(case)
-    layer = layer_of(job, learned, rates_of(job, learned))
-    step = step_of(job, learned, layer)
     start = start_of(setting, constants)
-    result = outcome_of(setting, step, constants, start)
-    time, factor = float(result.iteration_time), result.anchor_factor
-    single = one_replica(layout, setting.scaling == "strong")
-    # experts that are shared out over replicas are not in the same place in one alone
-    same = layer if layout.expert_parallel == 1 else None
-    alone = step_of(job_of(case._replace(layout=single)), learned, same).iteration_time * factor
-    baseline_time = float(alone + shared_input_time(setting, single, alone, constants))
-    if single == layout:
-        baseline_time = time  # added up in another order, it is another number by its last digit
-    exposed = float(sent(result.terms))
-    rows = cache(partial(_rows, job, step, factor))
-    step = Step(*(part * factor for part in step))
-    come_to = figures(setting, time, baseline_time, exposed, layout.data_parallel)
-    more = figures_of(model, case, step, time)
-    memory = memory_needed(setting, constants, need_of(setting, constants, job))
-    others = widenings(model, case.sequence_length, PRECISIONS[setting.precision], come_to["mfu"])
-    new = novelty(model, setting.accelerator.id, setting.software, others=others)
-    if start is None:
-        new = with_open(new, left_to_defaults(setting))
-        spread, reasons, scale = new.spread, why_wider(new), float(new.common)
-    else:
-        from perfmodel.prediction.own_transformers import narrowed
-
-        spread, reasons, scale = narrowed(setting, new, start)
-    uncertain = Interval.model_construct(
-        **ends(time, spread, new.scale),
-        no_95=new.scale.no_95,
-        wider_because=reasons,
-        clipped_at=None,
-        scale=scale,
+    job, ranks, rows, new, spread, least_time = job_of_layouts(
+        setting, case, constants, start, left_to_defaults(setting)
     )
-    warnings = list(setting.warnings)
-    least_time = least_iteration_time(setting)
+    reasons: Any = partial(why_wider, new)
+    scale, warnings, terms = float(new.common), list(setting.warnings), job.terms
     if start is not None:
-        from perfmodel.prediction.own_transformers import remarks
+        from perfmodel.prediction.own_transformers import narrowed, remarks
 
-        warnings += remarks(setting, (float(new.spread), spread), start, constants, time, least_time)
+        _, reasons, scale = narrowed(setting, new, start)
+        time = float(job.iteration_time)
+        warnings += remarks(setting, (float(new.spread), float(spread)), start, constants, time, least_time)
     warnings += _caveats(setting, layout, bool(case.stack.flash) and not case.stack.checkpoints_operations)
-    if come_to["scaling_efficiency"] > 1:
+    if job.figures["scaling_efficiency"] > 1:
         warnings.append(
             "scaling efficiency above 100 %: replicas share weight updates that one replica alone does whole"
         )
+    memory = memory_needed(setting, constants, job.need)
     if not memory.fits:
         warnings.append(does_not_fit(setting, memory))
-    limit = cache(partial(_network_limit, setting, job))
-    link = setting.inter_link if setting.domains > 1 else setting.intra_link
-    startup = partial(_start_up, setting, constants, layout.data_parallel, link)
-    return Prediction.model_construct(
-        iteration_time=time,
-        terms={name: float(each) for name, each in result.terms.items()},
-        interval=physical(uncertain, time, least_time),
+    again = again_over_model(model, layout, case.stack, case.sequence_length, float(layout.global_batch_size))
+    idle = float(terms["bubble_time"] + terms["unequal_stages_time"])
+    limit = cache(partial(_network_limit, setting, ranks))
+    return prediction_of(
+        job,
+        constants,
+        interval=interval_of(
+            dict(job.ends), least_time, no_95=new.scale.no_95, wider_because=reasons, scale=scale
+        ),
         mode="specs" if start is None else "anchored",
-        model="transformer",
-        sample=setting.workload.sample,
-        scaling="weak" if setting.scaling == "weak" else "strong",
-        baseline_time=baseline_time,
-        communication_time=partial(_sent_time, rows),
-        **come_to,
         memory=memory,
-        verdict=partial(_verdict, result, limit),
+        verdict=partial(_verdict, job, limit),
         network_limit=limit,
         placement=partial(_placement, setting, layout),
-        defaults=list(setting.defaults),
         warnings=warnings,
-        scenario=partial(understood, setting),
         traffic=partial(_sent, rows),
-        layout=layout.words,
-        hfu=come_to["mfu"] * more.again,
-        model_flops=more.model_flops,
-        bubble_fraction=more.bubble_fraction,
-        startup_time=partial(together, startup),
-        startup=startup,
-        epoch_start_time=epoch_start(setting, constants),
-        **NO_UPDATES,
+        hfu=job.figures["mfu"] * again,
+        model_flops=float(
+            step_flops(model, layout.global_batch_size, case.sequence_length, bool(case.stack.adapts))
+        ),
+        bubble_fraction=idle / float(job.iteration_time),
     )
-
-
-def _rows(job: Job, step: Step, factor: Any) -> list[Row]:
-    """Return what every group sends, a measured run's factor in its times."""
-    return [moved(row, factor) for row in traffic_of(job, step, fitted().parameters)]
-
-
-def _sent_time(rows: Callable[[], list[Row]]) -> float:
-    return float(sum(row.time for row in rows()))
 
 
 def _sent(rows: Callable[[], list[Row]]) -> list[Traffic]:
@@ -158,10 +104,6 @@ def _sent(rows: Callable[[], list[Row]]) -> list[Traffic]:
 
 def _placement(setting: Setting, layout: Layout) -> str:
     return f"{placement(setting)}; {short(layout.words())}"
-
-
-def _start_up(setting: Setting, constants: Calibration, copies: int, link: Link) -> dict[str, float]:
-    return checked(start_up, setting, constants, copies, bulk_bandwidth(link, constants))
 
 
 def layout_of_setting(setting: Setting) -> Layout:
@@ -213,7 +155,7 @@ def _network_limit(setting: Setting, job: Job) -> str | None:
     return None
 
 
-def _verdict(result: Outcome, network_limit: Callable[[], str | None]) -> str:
+def _verdict(result: Evaluated, network_limit: Callable[[], str | None]) -> str:
     shares: dict[str, float] = {}
     for name, time in result.terms.items():
         bound = TERMS[name].bound

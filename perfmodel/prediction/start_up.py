@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from perfmodel import ops
@@ -43,11 +42,6 @@ def start_up(
     if setting.feed is not None:
         parts["loaders"] = epoch_start(setting, constants, persistent=False)
     return parts
-
-
-def together(parts: Callable[[], dict[str, float]]) -> float:
-    """Return the time of all parts of a start-up [s], which a function returns."""
-    return sum(parts().values())
 
 
 def startup_time(setting: Setting, constants: Calibration, copies: Any, link_bandwidth: Any) -> Any:

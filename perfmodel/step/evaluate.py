@@ -99,6 +99,21 @@ def evaluate(setting: Setting, constants: Calibration) -> Step:
     alone = exposed = 0.0
     if communicates(setting):
         alone, exposed = exchange(setting, work, on, on, constants)
-    terms = terms_of(StepContext(setting, constants, exposed_traffic(setting, on, exposed), work, factor))
+    return step_of_parts(setting, work, factor, on, (alone, exposed), constants)
+
+
+def step_of_parts(
+    setting: Setting, work: Computation, factor: Any, on: Fabric, exchanged: Any, constants: Calibration
+) -> Step:
+    """Return an iteration of copies of a network from its parts, numbers or arrays.
+
+    Parameters
+    ----------
+    setting, work, factor, on : of the iteration, as ``Step`` has them
+    exchanged : communication on its own, and what of it adds to the iteration [s]
+    constants : what was learned
+    """
+    known = exposed_traffic(setting, on, exchanged[1])
+    terms = terms_of(StepContext(setting, constants, known, work, factor))
     whole: Any = iteration_time(**terms)
-    return Step(whole, terms, work, factor, on, alone, exposed)
+    return Step(whole, terms, work, factor, on, *exchanged)

@@ -265,8 +265,8 @@ def terms_of(step: StepContext) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for name, term in TERMS.items():
         if job in term.jobs:
-            known = name in step.known or term.time is None
-            result[name] = step.known.get(name, 0.0) if known else term.time(step, result)
+            worked_out = 0.0 if name in step.known or term.time is None else term.time(step, result)
+            result[name] = step.known.get(name, worked_out)
     if job == "one process":
         return {name: result[name] for name in _in_step_order(tuple(result))}
     return result

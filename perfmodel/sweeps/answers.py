@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from perfmodel.calibration import Calibration
-from perfmodel.equations.iteration import iteration_time as added_up
 from perfmodel.errors import InputError
-from perfmodel.prediction.bound import cut_ends, least_computation_time, least_exchanged_bytes
-from perfmodel.prediction.interval import alone_of, factors, scale_by, strengths
-from perfmodel.prediction.start_up import epoch_starts, startup_time
+from perfmodel.prediction.numbers import Exchange, job_of_copies, numbers
 from perfmodel.resolve import ONE_PROCESS, Setting
 from perfmodel.step.computation import Computation
+from perfmodel.step.evaluate import step_of_parts
 from perfmodel.step.fabric import Fabric
-from perfmodel.step.memory import memory_of
 from perfmodel.step.parts import (
     alone_time,
     anchor_factor,
     exchange,
-    figures,
     scaled,
 )
-from perfmodel.step.terms import StepContext, exposed_traffic, terms_of
 from perfmodel.sweeps.batches import Batches
 from perfmodel.sweeps.placements import Placements
 
@@ -60,11 +54,9 @@ def answers(
         block = block._replace(loader_workers=placements.loader_workers[0])
     factor = anchor_factor(block, batches.alone, constants)
     work = scaled(batches.work, factor)
-    alone, exposed = _communication(block, work, placements, constants)
-    travelling = exposed_traffic(block, placements.fabric, exposed)
-    terms = terms_of(StepContext(block, constants, travelling, work, factor))
-    iteration_time = added_up(**terms)
-    if not (np.all(np.isfinite(iteration_time)) and np.all(iteration_time > 0)):
+    exchanged = _communication(block, work, placements, constants)
+    step = step_of_parts(block, work, factor, placements.fabric, exchanged, constants)
+    if not (np.all(np.isfinite(step.iteration_time)) and np.all(step.iteration_time > 0)):
         raise InputError("an iteration time is no finite number; a spec or workload holds an absurd number")
     baseline_time = alone_time(
         block,
@@ -74,22 +66,14 @@ def answers(
         factor,
         constants,
     )
-    needed = memory_of(block, constants)
-    report: dict[str, Any] = {"iteration_time": iteration_time, **terms}
-    report |= figures(block, iteration_time, baseline_time, exposed)
+    on = placements.fabric
+    slowest = np.where(placements.domains > 1, on.inter_link_bandwidth, on.intra_link_bandwidth)
+    over = Exchange(placements.unseen_link, placements.least_exchange_rate, slowest)
+    report = numbers(job_of_copies(block, step, baseline_time, over, constants)[0], constants)
     if block.updates is not None:
         from perfmodel.step.updates import update_figures
 
-        report |= update_figures(block, iteration_time, constants)
-    report |= {"baseline_time": baseline_time, "communication_time": alone}
-    report |= {"memory_bytes": needed.bytes, "memory_capacity": needed.capacity}
-    report |= {"fits": needed.bytes <= needed.capacity}
-    report |= {"largest_local_batch_size": needed.largest_local_batch_size}
-    report |= _interval(block, work, terms, placements, iteration_time, constants)
-    on = placements.fabric
-    over = np.where(placements.domains > 1, on.inter_link_bandwidth, on.intra_link_bandwidth)
-    report["startup_time"] = partial(startup_time, block, constants, placements.world_size, over)
-    report["epoch_start_time"] = partial(epoch_starts, block, constants)
+        report |= update_figures(block, step.iteration_time, constants)
     return report
 
 
@@ -105,33 +89,6 @@ def _with_arrays(setting: Setting, batches: Batches, placements: Placements) -> 
         servers=placements.servers,
         loader_workers=placements.loader_workers,
     )
-
-
-def _interval(
-    setting: Setting,
-    work: Computation,
-    terms: dict[str, Any],
-    placements: Placements,
-    iteration_time: Any,
-    constants: Calibration,
-) -> dict[str, Any]:
-    anchored = setting.scenario.anchor or setting.profile
-    mode = "anchored" if anchored else "specs"
-    if mode not in constants.spread:
-        return {}
-    result = strengths(setting, work, terms, placements.unseen_link, constants)
-    near, far = factors(result, mode, constants)
-    deviation = 0.0
-    if setting.profile is not None:
-        from perfmodel.step.profiled import NORMAL_80, NORMAL_95, noise, noisy
-
-        deviation = noise(setting, setting.profile, terms)
-        near, far = noisy(near, NORMAL_80, deviation), noisy(far, NORMAL_95, deviation)
-    exchanged = least_exchanged_bytes(setting) * placements.least_exchange_rate
-    least_time = np.maximum(least_computation_time(setting), exchanged)
-    ends = scale_by(result, mode).ends(iteration_time, near, far)
-    alone = alone_of(setting, work.alone(setting.accumulation_steps), result, mode, constants, deviation)
-    return cut_ends(ends, iteration_time, least_time, alone)
 
 
 def _communication(

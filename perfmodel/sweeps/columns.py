@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from perfmodel.step.terms import names_of, only_of
+from perfmodel.step.terms import Job, names_of, only_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -70,7 +70,8 @@ def answer_columns(shared: bool = False, updates: bool = False, one_process: boo
     one_process : whether one process drives all accelerators in some scenarios
     """
     first = ANSWERS.index("iteration_time") + 1
-    terms = names_of("replicas", *["layout"] * shared, *["one process"] * one_process)
+    jobs: dict[Job, bool] = {"replicas": True, "layout": shared, "one process": one_process}
+    terms = names_of(*(job for job, is_there in jobs.items() if is_there))
     return (*ANSWERS[:first], *terms, *ANSWERS[first:], *(UPDATES if updates else ()))
 
 
@@ -84,7 +85,7 @@ def flat_columns(block: Block, columns: tuple[str, ...]) -> Columns:
 
 def _column(name: str, values: Any, shape: tuple[int, ...]) -> NDArray[Any]:
     size = shape[0] * shape[1]
-    if name in WHERE_NAMED:
+    if callable(values):
         values = values()
     if isinstance(values, np.ndarray):
         column = values if values.shape == shape else np.broadcast_to(values, shape)

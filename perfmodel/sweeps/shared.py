@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,31 +12,22 @@ import numpy as np
 from perfmodel.anchor import Anchor, parse_anchors
 from perfmodel.calibration import Calibration
 from perfmodel.errors import InputError
-from perfmodel.prediction.bound import cut_ends, least_computation_time
-from perfmodel.prediction.memory import need_of
+from perfmodel.prediction.layout_numbers import job_of_layouts
+from perfmodel.prediction.numbers import numbers
 from perfmodel.prediction.open_options import left_open_by
-from perfmodel.prediction.start_up import epoch_starts, startup_time
 from perfmodel.resolve import Setting, accelerator_of, resolve
-from perfmodel.sharing import PRECISIONS, shared, stack_of
+from perfmodel.sharing import shared, stack_of
 from perfmodel.specs.laid_out import LaidOut
 from perfmodel.specs.layout import DEGREES, FULL, ZERO_3, Layout
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.evaluate import outcome_of
-from perfmodel.step.input_wait import shared_input_time
-from perfmodel.step.parts import figures
-from perfmodel.step.ports import bulk_bandwidth
-from perfmodel.step.terms import sent
 from perfmodel.sweeps.axes import COMPUTATION, LAYOUT, PLACE, PLAN, WAY, Axes
 from perfmodel.sweeps.layout_rows import Codes, LayoutRows, kinds_of_layouts, numbers_of, picked
-from perfmodel.transformers.evaluate import case_of_setting, fabric_of_setting, network_of, one_replica
-from perfmodel.transformers.job import Job
+from perfmodel.transformers.evaluate import case_of_setting, fabric_of_setting, network_of
 from perfmodel.transformers.job import rows as chosen
-from perfmodel.transformers.many import distinct, job_of_many, step_of_many
+from perfmodel.transformers.many import distinct, evaluated
 from perfmodel.transformers.own_runs import measured_run, runs_of_file, update_of
-from perfmodel.transformers.parameters import fitted
-from perfmodel.transformers.traffic import traffic_of
-from perfmodel.transformers.uncertainty import ends, novelty, widenings, with_open
 from perfmodel.workloads import workload
 
 if TYPE_CHECKING:
@@ -316,41 +306,14 @@ def answers(
     of_size : what of a ``Setting`` differs among the layouts with their accelerators
     opened : whether options are left to their defaults, as of ``left_open_by``
     """
-    model, length = network_of(setting.workload)
     block = _with_arrays(setting, layout)._replace(**of_size or {})
-    job = _job(setting, layout)
-    step = step_of_many(job, fitted().parameters)
     start = _start(runs, block, constants)
-    time, terms, factor = outcome_of(block, step, constants, start)
-    single = one_replica(layout, setting.scaling == "strong")
-    baseline = step_of_many(_job(setting, single), fitted().parameters).iteration_time * factor
-    baseline = baseline + shared_input_time(setting, single, baseline, constants)
-    traffic = sent(terms)
-    need = need_of(block, constants, job)
-    report: dict[str, Any] = {"iteration_time": time, **terms}
-    report |= figures(block, time, baseline, traffic, layout.data_parallel)
-    others = widenings(model, length, PRECISIONS[setting.precision], report["mfu"])
-    new = novelty(model, setting.accelerator.id, setting.software, others=others)
-    if start is None:
-        spread = with_open(new, opened).spread
-    else:
-        spread = start.spread(new.stretch)
-    report |= cut_ends(ends(time, spread, new.scale), time, least_computation_time(block))
-    fast = [bulk_bandwidth(link, constants) for link in (setting.inter_link, setting.intra_link)]
-    over = np.where(block.domains > 1, *fast)
-    return report | {
-        "startup_time": partial(startup_time, block, constants, layout.data_parallel, over),
-        "epoch_start_time": partial(epoch_starts, block, constants),
+    result = job_of_layouts(block, case_of_setting(setting, layout), constants, start, opened)
+    return numbers(result.job, constants) | {
         "nodes": block.nodes,
         "local_batch_size": layout.micro_batch_size,
         "global_batch_size": layout.global_batch_size,
         "accumulation_steps": layout.accumulation_steps,
-        "baseline_time": baseline,
-        "communication_time": sum(row.time for row in traffic_of(job, step, fitted().parameters)) * factor,
-        "memory_bytes": need.bytes,
-        "memory_capacity": need.capacity,
-        "fits": need.bytes <= need.capacity,
-        "largest_local_batch_size": need.largest_local_batch_size,
     }
 
 
@@ -368,11 +331,7 @@ def _start(runs: Sequence[_Runs], block: Setting, constants: Calibration) -> Upd
     measured = [] if constants.own is None else runs_of_file(constants.own)
     for each in runs:
         run = _with_arrays(each.setting, each.layout)
-        step = step_of_many(_job(each.setting, each.layout), fitted().parameters)
+        step = evaluated(case_of_setting(each.setting, each.layout))[1]
         time = each.anchor.iteration_time(run.global_batch_size, run.workload.sequence_length)
         measured.append(measured_run(run, time, outcome_of(run, step, constants).iteration_time))
     return update_of(block, measured) if measured else None
-
-
-def _job(setting: Setting, layout: Layout) -> Job:
-    return job_of_many(case_of_setting(setting, layout))

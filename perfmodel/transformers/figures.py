@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from perfmodel.equations.transformer import hardware_flops_per_token, model_flops_utilization
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.architecture import Architecture
 from perfmodel.specs.layout import FULL, SELECTIVE, Layout
 from perfmodel.transformers.flops import COMPUTED, Count, score_flops, step_flops
-from perfmodel.transformers.job import Case
 from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.software import Software
-from perfmodel.transformers.step import Step
-
-
-class Figures(NamedTuple):
-    """Figures of one step."""
-
-    model_flops: float
-    """Of a step, as they are computed, recomputation left out [FLOP]."""
-    again: float
-    """What runs, over that: hfu over mfu."""
-    bubble_fraction: float
-    """Share of the step in which stages wait for each other."""
 
 
 def peak_of(accelerator: Accelerator, precision: str) -> float:
@@ -44,15 +31,6 @@ def mfu_of(
     samples = layout.global_batch_size
     each = step_flops(model, 1, length, adapts, count) / length
     return model_flops_utilization(each, samples * length / time, layout.world_size, peak_flops)
-
-
-def figures_of(model: Architecture, case: Case, step: Step, time: float) -> Figures:
-    """Return the figures of a step that takes ``time``."""
-    layout, length = case.layout, case.sequence_length
-    samples = float(layout.global_batch_size)
-    flops = step_flops(model, samples, length, bool(case.stack.adapts))
-    again = again_over_model(model, layout, case.stack, length, samples)
-    return Figures(float(flops), again, float((step.bubble_time + step.unequal_stages_time) / time))
 
 
 def again_over_model(

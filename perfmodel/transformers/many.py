@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from perfmodel.specs.layout import ZERO_3, Layout
-from perfmodel.transformers.job import Case, Job, bare_job, rows
-from perfmodel.transformers.layer import layer_of, rates_of
+from perfmodel.transformers.job import Case, Job, bare_job, job_of, rows
+from perfmodel.transformers.layer import Layer, layer_of, rates_of
 from perfmodel.transformers.machine import NOWHERE, Groups, groups_of_many
-from perfmodel.transformers.parameters import Values
+from perfmodel.transformers.parameters import Values, fitted
 from perfmodel.transformers.step import Step, step_of
 
 MOST_KEYS = 2**62
@@ -71,3 +71,20 @@ def step_of_many(job: Job, p: Values) -> Step:
     )
     few: Job = rows(job, first)
     return step_of(job, p, rows(layer_of(few, p, rates_of(few, p)), which))
+
+
+def evaluated(case: Case, layer: Layer | None = None) -> tuple[Job, Step, Layer | None]:
+    """Return what the ranks of a layout do, its step and its layer; of many as arrays, and no layer.
+
+    Parameters
+    ----------
+    case : with one layout, or many
+    layer : of one, where that is known
+    """
+    p = fitted().parameters
+    if any(np.ndim(column) for column in case.layout):
+        many = job_of_many(case)
+        return many, step_of_many(many, p), None
+    job = job_of(case)
+    layer = layer_of(job, p, rates_of(job, p)) if layer is None else layer
+    return job, step_of(job, p, layer), layer
