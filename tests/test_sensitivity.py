@@ -27,6 +27,7 @@ from perfmodel.sensitivity.inputs import INPUTS, inputs_of
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
+from perfmodel.step.terms import added
 
 BUILT_IN = Catalogue.built_in()
 SCENARIOS = {
@@ -311,7 +312,7 @@ def test_where_a_link_stops_being_the_bottleneck():
 
     def exposed_over_busy(batch):
         terms = predict(Scenario(local_batch_size=batch, **options)).terms
-        return terms["exposed_communication_time"] / (terms["forward_time"] + terms["backward_time"])
+        return added(terms) / (terms["forward_time"] + terms["backward_time"])
 
     assert exposed_over_busy(at) <= 1 < exposed_over_busy(at - 1)
     largest = next(turn.at for turn in turns if "do not fit" in turn.words)

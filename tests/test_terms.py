@@ -8,12 +8,13 @@ import pytest
 from click.testing import CliRunner
 
 from perfmodel import Scenario, predict, sweep
+from perfmodel.calibration import calibration
 from perfmodel.cli import main
 from perfmodel.economics import spending
 from perfmodel.explanations import explain
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.store import Catalogue
-from perfmodel.step.terms import TERMS, Term, in_step_order, names_of
+from perfmodel.step.terms import TERMS, Term, added, in_step_order, names_of
 from perfmodel.traces.emulate import Emulator
 from perfmodel.traces.timeline import timeline
 
@@ -103,3 +104,30 @@ def test_the_chart_of_the_pages_has_its_bar(eighth):
     bars = [bar for bar in charts.waterfall(answer).data if bar.type == "bar"]
     assert {bar.y[0]: bar.x[0] for bar in bars}[LABEL] == SECONDS
     assert LABEL in {bar.name for bar in charts.side_by_side({"A": answer}).data}
+
+
+def test_what_hidden_messages_cost_is_a_term_of_its_own():
+    """Nearly all of an exchange that hides behind ResNet-101 on 32 x 4 P100 is paid for by computation."""
+    job = {"workload": "resnet101", "accelerator": "p100-pcie-16gb", "node": "pcie-workstation-4gpu"}
+    job |= {"world_size": 128, "inter_link": "ib-edr-100g"}
+    answer = predict(**job)
+    terms = answer.terms
+    hidden = answer.communication_time - terms["exposed_communication_time"]
+    assert terms["contention_time"] == pytest.approx(calibration().contention * hidden, rel=1e-9)
+    assert terms["contention_time"] > 10 * terms["exposed_communication_time"]
+    assert added(terms) == terms["contention_time"] + terms["exposed_communication_time"]
+    rest = answer.iteration_time - added(terms)
+    assert answer.communication_overhead == pytest.approx(added(terms) / rest, rel=1e-9)
+    assert "slows computation by" in answer.verdict
+    table = sweep(**{name: [value] for name, value in job.items()}).table()
+    assert table["contention_time"].tolist() == [pytest.approx(terms["contention_time"], rel=1e-9)]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"world_size": 1}, {"overlap": "none"}, {"strategy": "parameter-server", "local_aggregation": False}],
+)
+def test_where_nothing_hides_nothing_is_slowed(options):
+    terms = predict(**JOB | options).terms
+    assert terms["contention_time"] == pytest.approx(0.0, abs=1e-12)
+    assert min(terms.values()) >= 0

@@ -16,6 +16,7 @@ from perfmodel.sensitivity.elasticity import case_of
 from perfmodel.sensitivity.inputs import INPUTS
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
+from perfmodel.step.terms import added
 from tests.properties import question
 
 CATALOGUE = Catalogue.built_in()
@@ -127,7 +128,7 @@ def test_communication_that_binds_is_explained():
         if found.layout is not None or not found.verdict.startswith("communication-bound"):
             continue
         bound += 1
-        share = found.terms["exposed_communication_time"] / found.iteration_time
+        share = added(found.terms) / found.iteration_time
         most = max(stated(found.verdict.partition("the rest adds ")[2]).values())
         assert most > ENOUGH * share - ROUNDED or "instead, would save" in found.verdict, (
             asked,

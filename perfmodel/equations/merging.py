@@ -36,7 +36,7 @@ def optimal_buckets(
 
     A merged message can start when its last gradient is ready.  The recursion
     tries every last bucket, O(L^2); the greedy rule of MG-WFBP is up to a fifth slower.
-    Where messages cost the computation that hides them c of their time (``contended_time``), each one more
+    Where messages cost the computation that hides them c of their time (``contention_time``), each one more
     has to earn its start-up: the recursion is done for at most k messages, as long as another may pay.
 
     Parameters

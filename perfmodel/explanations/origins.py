@@ -266,6 +266,7 @@ def _notes(case: Case, step: Step) -> dict[str, str]:
         "straggler_time": "no jitter" if setting.scenario.jitter == "none" else "one worker",
         "coding_time": "nothing is compressed, or nothing travels",
         "exposed_communication_time": "nothing travels",
+        "contention_time": "nothing that travels hides behind computation",
     }
     if setting.strategy == ONE_PROCESS:
         notes["exposed_communication_time"] = "all that travels has terms"

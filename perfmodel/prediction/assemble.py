@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 AT_PEAK = "computing is taken at the peak: nothing like it was measured, and what was learned would exceed it"
 _ROUNDING = 1e-9
-TIMES = ("iteration_time", "communication_time", "exposed_communication_time")
+TIMES = ("iteration_time", "communication_time", "exposed_communication_time", "contention_time")
 """Of a step, which are written as people write them: as numbers of Python."""
 
 

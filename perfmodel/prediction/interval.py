@@ -123,7 +123,7 @@ def strengths(
     """
     accelerator = setting.accelerator
     whole = sum(terms.values())
-    communication = of_kind(terms, "network") / whole
+    communication = (of_kind(terms, "network") + terms["contention_time"]) / whole
     learned, seen = constants.efficiency, constants.seen
     several = (setting.world_size > 1) * 1.0
     batches = constants.reach.get(local_batch_of(setting))

@@ -17,7 +17,7 @@ from perfmodel.step.evaluate import outcome_of
 from perfmodel.step.input_wait import shared_input_time
 from perfmodel.step.parts import figures
 from perfmodel.step.ports import bulk_bandwidth
-from perfmodel.step.terms import sent
+from perfmodel.step.terms import added
 from perfmodel.transformers.evaluate import network_of, one_replica
 from perfmodel.transformers.job import Case
 from perfmodel.transformers.job import Job as TransformerJob
@@ -71,7 +71,7 @@ def job_of_layouts(
     # added up in another order, the same time is another number by its last digit
     is_alone = (layout.data_parallel == 1) & (layout.expert_parallel == 1)
     baseline_time = ops.where(is_alone, time, alone)
-    come_to = figures(setting, time, baseline_time, sent(terms), layout.data_parallel)
+    come_to = figures(setting, time, baseline_time, added(terms), layout.data_parallel)
     others = widenings(model, length, PRECISIONS[setting.precision], come_to["mfu"])
     new = novelty(model, setting.accelerator.id, setting.software, others=others)
     new = with_open(new, opened) if start is None else new

@@ -22,6 +22,7 @@ from perfmodel.resolve import Setting
 from perfmodel.step.evaluate import Step
 from perfmodel.step.memory import Need
 from perfmodel.step.parts import figures
+from perfmodel.step.terms import added
 
 
 class Job(NamedTuple):
@@ -144,7 +145,7 @@ def job_of_copies(
         setting,
         step.terms,
         step.iteration_time,
-        figures(setting, step.iteration_time, baseline_time, step.exposed_communication_time),
+        figures(setting, step.iteration_time, baseline_time, added(step.terms)),
         baseline_time,
         step.communication_time,
         {} if width is None else width.ends,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,8 +14,8 @@ from perfmodel.step.evaluate import Step, evaluate
 from perfmodel.step.fabric import Fabric, adapter_limits, crosses_network, inside_link
 from perfmodel.step.library import runs_nccl
 from perfmodel.step.messages import MERGED
-from perfmodel.step.parts import WAYS, exchange
-from perfmodel.step.terms import TERMS, StepContext, sent, terms_of
+from perfmodel.step.parts import WAYS, Exchanged, exchange
+from perfmodel.step.terms import TERMS, StepContext, added, terms_of
 
 ENOUGH = 0.25
 """Part of the exposed communication that a change must save to explain it.  Half as long, what alone takes
@@ -59,8 +59,10 @@ TOGETHER = (
 """What several parts, each of which alone is worth little, are together; the fewest first."""
 
 
-def terms_with(setting: Setting, step: Step, exposed: float, constants: Calibration) -> dict[str, float]:
-    """Return the terms of an iteration with another exposed communication [s], all else as it is.
+def terms_with(
+    setting: Setting, step: Step, exposed: float, contention: float, constants: Calibration
+) -> dict[str, float]:
+    """Return the terms of an iteration with another exposed communication and contention [s].
 
     Where several things travel, each keeps its share of it.
     Whoever waits for slow workers at a server, or for samples, waits longer where communication is shorter.
@@ -69,22 +71,25 @@ def terms_with(setting: Setting, step: Step, exposed: float, constants: Calibrat
     whole = sum(before.values())
     travelling = {name: time / whole * exposed for name, time in before.items()}
     travelling = travelling if len(before) > 1 else {"exposed_communication_time": exposed}
+    travelling["contention_time"] = contention
     if setting.strategy != "parameter-server" and setting.scenario.input == "synthetic":
         return {**step.terms, **travelling}
     return terms_of(StepContext(setting, constants, travelling, step.work, step.anchor_factor))
 
 
-def saved(setting: Setting, step: Step, exposed: Any, constants: Calibration) -> list[float]:
-    """Return the part of the iteration that each exposed communication, shape (variants,), saves."""
+def saved(setting: Setting, step: Step, instead: Sequence[Exchanged], constants: Calibration) -> list[float]:
+    """Return the part of the iteration that each other exchange saves."""
     return [
-        1 - sum(terms_with(setting, step, each, constants).values()) / step.iteration_time
-        for each in exposed.tolist()
+        1
+        - sum(terms_with(setting, step, each.exposed, each.contention, constants).values())
+        / step.iteration_time
+        for each in instead
     ]
 
 
 def enough(step: Step) -> float:
     """Return the part of the iteration that a change must save to explain the communication in it."""
-    return ENOUGH * float(sent(step.terms)) / step.iteration_time
+    return ENOUGH * float(added(step.terms)) / step.iteration_time
 
 
 def remedies(
@@ -107,16 +112,16 @@ def faster_part(setting: Setting, ports: Setting, step: Step, constants: Calibra
 
     The best of the parts that count alone; where none is enough, the fewest that bind together.
     """
-    exposed = _exposed_with(setting, step, ALONE, constants)
+    faster = _with(setting, step, ALONE, constants)
     part, saves = max(
-        zip(ALONE, saved(setting, step, exposed, constants), strict=True), key=lambda one: one[1]
+        zip(ALONE, saved(setting, step, faster, constants), strict=True), key=lambda one: one[1]
     )
     if saves < enough(step):
-        exposed = _exposed_with(setting, step, TOGETHER, constants)
-        tried = list(zip(TOGETHER, saved(setting, step, exposed, constants), strict=True))
+        faster = _with(setting, step, TOGETHER, constants)
+        tried = list(zip(TOGETHER, saved(setting, step, faster, constants), strict=True))
         part, saves = next((one for one in tried if one[1] >= enough(step)), tried[-1])
     if saves < enough(step):
-        instead = _instead(step.terms, terms_with(setting, step, float(exposed[-1]), constants))
+        instead = _instead(step.terms, terms_with(setting, step, *faster[-1][1:], constants))
         return Remedy(f"twice the speed of the whole network{instead}", saves)
     inside = inside_link(setting).id
     binding = narrowest(limits_inside(setting, constants))
@@ -143,8 +148,17 @@ def _limits(ports: Setting, constants: Calibration) -> str:
     return " and ".join(ports.inter_link.id if name == "link" else limit_words(ports, name) for name in close)
 
 
-def _exposed_with(setting: Setting, step: Step, parts: tuple[Part, ...], constants: Calibration) -> Any:
-    """Return the exposed communication with each of the parts made faster [s], shape (parts,)."""
+def exchanges(
+    setting: Setting, step: Step, variants: Fabric, count: int, constants: Calibration
+) -> list[Exchanged]:
+    """Return the exchange over each of several fabrics, whose columns have the shape (count, 1)."""
+    times = exchange(setting, step.work, step.fabric, variants, constants)
+    columns = (np.broadcast_to(time, count).tolist() for time in times)
+    return [Exchanged(*each) for each in zip(*columns, strict=True)]
+
+
+def _with(setting: Setting, step: Step, parts: tuple[Part, ...], constants: Calibration) -> list[Exchanged]:
+    """Return the exchange with each of the parts made faster."""
 
     def factors(field: str) -> Any:
         factor = 0.5 if field in LATENCIES else 2.0
@@ -152,8 +166,7 @@ def _exposed_with(setting: Setting, step: Step, parts: tuple[Part, ...], constan
 
     on = step.fabric
     variants = Fabric(*(getattr(on, field) * factors(field) for field in Fabric._fields))
-    _, exposed = exchange(setting, step.work, on, variants, constants)
-    return np.broadcast_to(exposed, len(parts))
+    return exchanges(setting, step, variants, len(parts), constants)
 
 
 def other_algorithm(setting: Setting, step: Step, constants: Calibration) -> list[Remedy]:

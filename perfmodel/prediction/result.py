@@ -87,7 +87,7 @@ class Traffic(_Result):
     time: float
     """All of it, nothing hidden [s]; of a transformer at the rate that is left beside computation."""
     exposed_time: float
-    """What it adds to the iteration [s]."""
+    """What no computation hides [s]; what is hidden may slow computation, ``contention_time``."""
 
 
 class Interval(_Result):
@@ -211,7 +211,7 @@ class Prediction(_Result):
     communication_time: float = late()
     """All communication, hidden or not."""
     communication_overhead: float
-    """Exposed communication over the rest of the iteration."""
+    """What communication adds, exposed or by slowing computation, over the rest of the iteration."""
     epoch_time: float | None
     """One pass over the data set, where its size is known."""
     mfu: float

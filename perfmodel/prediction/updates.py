@@ -11,6 +11,7 @@ from perfmodel.resolve import Setting
 from perfmodel.specs.updates import Updates
 from perfmodel.step.evaluate import Step
 from perfmodel.step.parts import visit_time
+from perfmodel.step.terms import added
 from perfmodel.step.updates import in_step, round_bounds, round_of, update_figures
 
 NOTHING = 1e-9
@@ -44,7 +45,7 @@ def discarded_note(updates: Updates, workers: int) -> str | None:
 
 
 def _bounds(setting: Setting, step: Step, constants: Calibration) -> UpdateBounds:
-    exposed = step.terms["exposed_communication_time"]
+    exposed = added(step.terms)
     came, work, on = round_of(setting, constants), step.work, step.fabric
     visit = 0.0 if in_step(setting) else visit_time(setting, work, on, constants)
     times = round_bounds(setting, work, exposed, visit, on, constants)

@@ -6,11 +6,11 @@ import numpy as np
 
 from perfmodel.calibration import Calibration
 from perfmodel.prediction.limits import LIFTED_BY, bottleneck, crossed_link, stated_limit
-from perfmodel.prediction.remedies import remedies, saved
+from perfmodel.prediction.remedies import exchanges, remedies, saved
 from perfmodel.resolve import Setting
 from perfmodel.step.evaluate import Step
 from perfmodel.step.fabric import Fabric, busiest_ports, crosses_network
-from perfmodel.step.parts import communicates, exchange
+from perfmodel.step.parts import communicates
 from perfmodel.step.terms import TERMS, only_of
 from perfmodel.units import plural, show
 
@@ -39,8 +39,7 @@ def verdict(setting: Setting, step: Step, constants: Calibration) -> str:
     ports = busiest_ports(setting, constants)
     binding, faster = bottleneck(ports, constants)
     better = _better(setting, ports, faster, step.fabric)
-    _, exposed = exchange(setting, step.work, step.fabric, better, constants)
-    bandwidth, latency = saved(setting, step, np.broadcast_to(exposed, 2), constants)
+    bandwidth, latency = saved(setting, step, exchanges(setting, step, better, 2, constants), constants)
     limit = stated_limit(ports, binding, constants) if binding != "link" else ""
     said = [head, _hidden(step), _savings(ports, limit, bandwidth, latency)]
     said += [LIFTED_BY[binding]] if binding in LIFTED_BY else []
@@ -73,11 +72,14 @@ def _better(setting: Setting, ports: Setting, faster: float, on: Fabric) -> Fabr
 
 
 def _hidden(step: Step) -> str:
-    share = step.exposed_communication_time / step.iteration_time
+    share, slowdown = (
+        time / step.iteration_time for time in (step.exposed_communication_time, step.contention_time)
+    )
     if not step.communication_time:
         return f"communication adds {share:.1%}"
     hidden = max(0.0, 1 - step.exposed_communication_time / step.communication_time)
-    return f"{hidden:.0%} of communication is hidden, the rest adds {share:.1%}"
+    slows = f" and slows computation by {slowdown:.1%}" if part(slowdown) != "0.0%" else ""
+    return f"{hidden:.0%} of communication is hidden{slows}, the rest adds {share:.1%}"
 
 
 def _savings(ports: Setting, limit: str, bandwidth: float, latency: float) -> str:

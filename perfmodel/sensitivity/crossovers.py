@@ -11,14 +11,14 @@ from perfmodel.errors import InputError
 from perfmodel.prediction.limits import crossed_link
 from perfmodel.resolve import Setting
 from perfmodel.specs.store import Catalogue
-from perfmodel.step.terms import COPIES, TERMS, names_of
+from perfmodel.step.terms import COMMUNICATION, COPIES, TERMS, names_of
 from perfmodel.sweeps import sweep
 
 WORKERS = tuple(range(2, 65))
 MOST_BATCHES = 4096
 LEAST_EFFICIENCY = (0.9, 0.5)
-TRAVELLING = tuple(name for name in names_of(*COPIES) if TERMS[name].travels)
-"""Terms of copies of a network in which bytes travel."""
+ADDED = tuple(name for name in names_of(*COPIES) if TERMS[name].bound == COMMUNICATION)
+"""Terms of copies of a network that communication adds."""
 
 
 class Crossover(NamedTuple):
@@ -160,7 +160,7 @@ def _batches(
         return []  # a measurement holds for the batch it was made with
     options = {n: v for n, v in asked.items() if n not in ("global_batch_size", "local_batch_size")}
     columns = ["local_batch_size", "iteration_time", "forward_time", "backward_time"]
-    columns += [*TRAVELLING, "fits", "largest_local_batch_size"]
+    columns += [*ADDED, "fits", "largest_local_batch_size"]
     first = _swept(catalogue, constants, columns, local_batch_size=[1], **options)
     if not first:
         return []
@@ -179,7 +179,7 @@ def _batches(
 
 def _free_of_the_network(setting: Setting, result: dict[str, Any], most: int) -> list[Crossover]:
     link = crossed_link(setting)
-    exposed = np.sum([result[name] for name in TRAVELLING], axis=0)
+    exposed = np.sum([result[name] for name in ADDED], axis=0)
     busy = np.asarray(result["forward_time"]) + np.asarray(result["backward_time"])
     batches = np.asarray(result["local_batch_size"])
     lines = []

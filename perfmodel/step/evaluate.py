@@ -11,6 +11,7 @@ from perfmodel.resolve import Setting
 from perfmodel.step.computation import Computation
 from perfmodel.step.fabric import Fabric
 from perfmodel.step.parts import (
+    Exchanged,
     anchor_factor,
     communicates,
     computation_of,
@@ -39,7 +40,9 @@ class Step(NamedTuple):
     communication_time: Any
     """On its own, nothing hidden [s]."""
     exposed_communication_time: Any
-    """What it adds to the iteration [s]."""
+    """What no computation hides [s]."""
+    contention_time: Any
+    """By how much what is hidden slows computation [s]."""
 
 
 class Outcome(NamedTuple):
@@ -96,24 +99,22 @@ def evaluate(setting: Setting, constants: Calibration) -> Step:
     factor = anchor_factor(setting, work_alone(setting, work, constants), constants)
     work = scaled(work, factor)
     on = fabric_of(setting, constants)
-    alone = exposed = 0.0
-    if communicates(setting):
-        alone, exposed = exchange(setting, work, on, on, constants)
-    return step_of_parts(setting, work, factor, on, (alone, exposed), constants)
+    exchanged = exchange(setting, work, on, on, constants) if communicates(setting) else Exchanged()
+    return step_of_parts(setting, work, factor, on, exchanged, constants)
 
 
 def step_of_parts(
-    setting: Setting, work: Computation, factor: Any, on: Fabric, exchanged: Any, constants: Calibration
+    setting: Setting, work: Computation, factor: Any, on: Fabric, exchanged: Exchanged, constants: Calibration
 ) -> Step:
     """Return an iteration of copies of a network from its parts, numbers or arrays.
 
     Parameters
     ----------
     setting, work, factor, on : of the iteration, as ``Step`` has them
-    exchanged : communication on its own, and what of it adds to the iteration [s]
+    exchanged : its communication
     constants : what was learned
     """
-    known = exposed_traffic(setting, on, exchanged[1])
+    known = exposed_traffic(setting, on, exchanged.exposed, exchanged.contention)
     terms = terms_of(StepContext(setting, constants, known, work, factor))
     whole: Any = iteration_time(**terms)
     return Step(whole, terms, work, factor, on, *exchanged)

@@ -7,7 +7,7 @@ shape (plans, 1), world sizes and what else tells one place from another of shap
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from perfmodel.calibration import Calibration
 from perfmodel.equations import iteration as equations
 from perfmodel.equations.compute import flops_utilization, slowdown_to_peak, time_at_peak
 from perfmodel.equations.iteration import accumulated_time, anchored_time, fed_time, rest_of_iteration
-from perfmodel.equations.overlap import contended_time
+from perfmodel.equations.overlap import contention_time
 from perfmodel.equations.scaling import (
     strong_scaling_efficiency,
     strong_speedup,
@@ -134,61 +134,77 @@ def communicates(setting: Setting) -> Any:
     return (setting.world_size > 1) | (setting.strategy == "parameter-server")
 
 
+class Exchanged(NamedTuple):
+    """The communication of one iteration [s], numbers or arrays."""
+
+    alone: Any = 0.0
+    """On its own, nothing hidden."""
+    exposed: Any = 0.0
+    """What no computation hides."""
+    contention: Any = 0.0
+    """By how much what is hidden slows the computation that hides it."""
+
+    @property
+    def added(self) -> Any:
+        """What it adds to the iteration."""
+        return self.exposed + self.contention
+
+
 def exchange(
     setting: Setting, work: Computation, on: Fabric, variants: Fabric, constants: Calibration
-) -> tuple[Any, Any]:
-    """Return the communication of one iteration [s]: on its own, and what it adds to the iteration.
+) -> Exchanged:
+    """Return the communication of one iteration.
 
     Takes what ``perfmodel.step.communication.communication`` takes.
     """
     ways = [_exchange(each, work, on, variants, constants) for each in _ways(setting, on)]
     if len(ways) == 1:
         return ways[0]
-    if np.ndim(ways[0][1]) == 0:
-        return min(ways, key=lambda times: ops.plain(times[1]))
-    alone, exposed = (np.stack(times) for times in zip(*ways, strict=True))
-    least = exposed.argmin(axis=0)[None]
-    return np.take_along_axis(alone, least, 0)[0], np.take_along_axis(exposed, least, 0)[0]
+    if np.ndim(ways[0].added) == 0:
+        return min(ways, key=lambda way: ops.plain(way.added))
+    least = np.stack([way.added for way in ways]).argmin(axis=0)[None]
+    columns = (np.stack(np.broadcast_arrays(*times)) for times in zip(*ways, strict=True))
+    return Exchanged(*(np.take_along_axis(column, least, 0)[0] for column in columns))
 
 
 def _exchange(
     setting: Setting, work: Computation, on: Fabric, variants: Fabric, constants: Calibration
-) -> tuple[Any, Any]:
+) -> Exchanged:
     """Return the same of one way to overlap, whose messages go by what the scenario's algorithm says."""
     if setting.strategy == ONE_PROCESS:
         from perfmodel.step.one_process import traffic
 
         whole: Any = sum(traffic(setting, variants).values())
         whole = whole[..., 0] if np.ndim(whole) else whole
-        return whole, whole
+        return Exchanged(whole, whole)
     if setting.updates is not None:
         from perfmodel.step.updates import exchange_of_round
 
-        return exchange_of_round(setting, work, on, variants, constants, _together)
+        return Exchanged(*exchange_of_round(setting, work, on, variants, constants, _together))
     return _together(setting, work, on, variants, constants)
 
 
 def _together(
     setting: Setting, work: Computation, on: Fabric, variants: Fabric, constants: Calibration
-) -> tuple[Any, Any]:
+) -> Exchanged:
     """Return the exchange of all workers at once."""
     alone, exposed = communication(setting, work, on, variants, merging_cost(setting, constants))
     cost = hiding_cost(setting, alone, variants, constants)
-    exposed = contended_time(alone, exposed, cost)
+    slowed = contention_time(alone, exposed, cost)
     if setting.workload.tables is None:
-        return alone, exposed
+        return Exchanged(alone, exposed, slowed)
     from perfmodel.equations.tables import with_tables
     from perfmodel.step.tables import exchange_time
 
     rows = exchange_time(setting, setting.workload.tables, variants)
-    return with_tables(alone, rows), with_tables(exposed, rows)
+    return Exchanged(with_tables(alone, rows), with_tables(exposed, rows), slowed)
 
 
 def visit_time(setting: Setting, work: Computation, on: Fabric, constants: Calibration) -> float:
     """Return what a push and a pull add to a gradient of a worker that meets nobody on its way [s]."""
     from perfmodel.step.updates import alone
 
-    visit: float = ops.number(_together(alone(setting), work, on, on, constants)[1])
+    visit: float = ops.number(_together(alone(setting), work, on, on, constants).added)
     return visit
 
 
@@ -222,7 +238,7 @@ def best_way(setting: Setting, work: Computation, on: Fabric, constants: Calibra
     ways = _ways(setting, on)
     if len(ways) == 1:
         return setting
-    return min(ways, key=lambda each: ops.plain(_exchange(each, work, on, on, constants)[1]))
+    return min(ways, key=lambda each: ops.plain(_exchange(each, work, on, on, constants).added))
 
 
 def whole_batch(setting: Setting, constants: Calibration) -> tuple[int, float]:

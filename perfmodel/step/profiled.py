@@ -171,9 +171,9 @@ def noise(setting: Setting, profile: Profile, terms: dict[str, Any]) -> Any:
     profile : measured
     terms : of the iteration [s], numbers or arrays
     """
-    from perfmodel.step.terms import of_kind, sent
+    from perfmodel.step.terms import added, of_kind
 
-    busy = of_kind(terms, "busy")
+    busy = of_kind(terms, "busy") - terms["contention_time"]
     launches = terms["launch_overhead_time"]
     if profile.launch_overhead is None:
         busy = busy + launches
@@ -187,7 +187,7 @@ def noise(setting: Setting, profile: Profile, terms: dict[str, Any]) -> Any:
         (profile.computation, busy),
         (profile.input_time if profile.measures_input else None, terms["input_time"]),
         (profile.jitter if setting.scenario.jitter is None else None, terms["straggler_time"]),
-        (link.bandwidth if link else None, sent(terms)),
+        (link.bandwidth if link else None, added(terms)),
     ):
         if _is(measure):
             moved.append(time * (measure.deviation / measure.value))

@@ -107,7 +107,9 @@ def _stragglers(step: StepContext, before: Mapping[str, Any]) -> Any:
 
     With a layout those of the usual job are in its growth with nodes; a spread that is given comes on top.
     """
-    setting, work, exposed = step.setting, step.work, before["exposed_communication_time"]
+    setting, work = step.setting, step.work
+    exchange = {name: before[name] for name in ("exposed_communication_time", "contention_time")}
+    added = iteration_time(**exchange)
     if work is None:
         if setting.scenario.jitter is None:
             return 0.0
@@ -116,10 +118,10 @@ def _stragglers(step: StepContext, before: Mapping[str, Any]) -> Any:
     if setting.updates is not None:
         from perfmodel.step.updates import update_wait
 
-        return update_wait(setting, work, exposed, step.constants)
+        return update_wait(setting, work, added, step.constants)
     steps = setting.accumulation_steps
     busy = work.alone(steps) if setting.profile is None else accumulated_time(steps, work.pass_time)
-    return straggler_time(setting, busy, exposed, step.constants)
+    return straggler_time(setting, busy, added, step.constants)
 
 
 def _input(step: StepContext, before: Mapping[str, Any]) -> Any:
@@ -209,7 +211,7 @@ TERMS: dict[str, Term] = {
         Term("unequal_stages_time", "unequal stages", "wait", "pipeline-bound", "passes", None, ("layout",)),
         Term("bubble_time", "pipeline bubble", "wait", "pipeline-bound", "after", None, ("layout",)),
         _travels("exposed_communication_time", "exposed communication", "after", *EVERY),
-        Term("contention_time", "beside hidden traffic", "busy", COMMUNICATION, "passes", None, ("layout",)),
+        Term("contention_time", "slowdown while communicating", "busy", COMMUNICATION, "passes"),
         Term("node_growth_time", "growth with nodes", "network", COMMUNICATION, "after", None, ("layout",)),
         Term("straggler_time", "waiting for stragglers", "network", "straggler-bound", "after", _stragglers),
         Term("input_time", "waiting for input", "wait", "input-bound", "before", _input),
@@ -219,19 +221,20 @@ TERMS: dict[str, Term] = {
 iteration.  With a layout ``exposed_communication_time`` is that between replicas."""
 
 
-def exposed_traffic(setting: Setting, on: Fabric, exposed: Any) -> dict[str, Any]:
-    """Return the exposed times of what travels between copies, by the names of their terms.
+def exposed_traffic(setting: Setting, on: Fabric, exposed: Any, contention: Any = 0.0) -> dict[str, Any]:
+    """Return the times that what travels between copies adds, by the names of their terms.
 
     Parameters
     ----------
     setting, on : of the iteration; numbers, or in a sweep arrays
-    exposed : all of it together [s]; 0 where nothing travels
+    exposed : all that no computation hides together [s]; 0 where nothing travels
+    contention : by how much what is hidden slows computation [s]
     """
     if setting.strategy == ONE_PROCESS:
         from perfmodel.step.one_process import traffic
 
         return traffic(setting, on)
-    return {"exposed_communication_time": exposed}
+    return {"exposed_communication_time": exposed, "contention_time": contention}
 
 
 def job_of(setting: Setting) -> Job:
@@ -279,6 +282,15 @@ def sent(terms: Mapping[str, Any]) -> Any:
     3.0
     """
     return sum([time for name, time in terms.items() if name in TERMS and TERMS[name].travels])
+
+
+def added(terms: Mapping[str, Any]) -> Any:
+    """Return what communication adds to an iteration [s]: exposed traffic, and all that it slows.
+
+    >>> added({"forward_time": 3.0, "exposed_communication_time": 1.0, "contention_time": 2.0})
+    3.0
+    """
+    return sum([time for name, time in terms.items() if name in TERMS and TERMS[name].bound == COMMUNICATION])
 
 
 def only_kind(terms: Mapping[str, Any], kind: Kind) -> dict[str, Any]:

@@ -15,6 +15,7 @@ import numpy as np
 from perfmodel import ops
 from perfmodel.calibration import Calibration
 from perfmodel.equations.exchange import queue_behind_wait
+from perfmodel.equations.iteration import iteration_time
 from perfmodel.equations.sgd_variants import StragglerPrediction, straggler_variant
 from perfmodel.equations.slowest_worker import waiting_time
 from perfmodel.equations.update_rounds import (
@@ -41,7 +42,8 @@ from perfmodel.tracing import numeric, remembered
 if TYPE_CHECKING:
     from perfmodel.equations.distribution import Distribution
 
-Exchanged = Callable[[Setting, Computation, Fabric, Fabric, Calibration], tuple[Any, Any]]
+Exchange = Callable[[Setting, Computation, Fabric, Fabric, Calibration], tuple[Any, Any, Any]]
+"""Communication on its own, what is exposed, and by how much the rest slows computation [s]."""
 
 
 class Round(NamedTuple):
@@ -146,9 +148,9 @@ def exchange_of_round(
     on: Fabric,
     variants: Fabric,
     constants: Calibration,
-    exchange: Exchanged,
-) -> tuple[Any, Any]:
-    """Return communication on its own and what it adds to a round [s].
+    exchange: Exchange,
+) -> tuple[Any, Any, Any]:
+    """Return communication of a round on its own, exposed, and as it slows computation [s].
 
     Parameters
     ----------
@@ -161,8 +163,8 @@ def exchange_of_round(
     result = [kind(setting, counts, work, on, variants, constants, exchange) for kind in kinds]
     if len(result) == 1:
         return result[0]
-    (whole, exposed), (own, queued) = result
-    return np.where(barrier, whole, own), np.where(barrier, exposed, queued)
+    whole, exposed, slowed = (np.where(barrier, *each) for each in zip(*result, strict=True))
+    return whole, exposed, slowed
 
 
 def _together(
@@ -172,15 +174,17 @@ def _together(
     on: Fabric,
     variants: Fabric,
     constants: Calibration,
-    exchange: Exchanged,
-) -> tuple[Any, Any]:
+    exchange: Exchange,
+) -> tuple[Any, Any, Any]:
     """The exchange that ends every update, of all workers."""
-    whole, exposed = exchange(setting, work, on, variants, constants)
+    times = exchange(setting, work, on, variants, constants)
     updates = _updates(setting)
     if updates.variant == "local-sgd":
-        return averaged_time(whole, updates.local_steps), averaged_time(exposed, updates.local_steps)
-    n, gradients = counts.world_size, round_of(counts, constants).gradients
-    return repeated_time(n, gradients, whole), repeated_time(n, gradients, exposed)
+        whole, exposed, slowed = (averaged_time(time, updates.local_steps) for time in times)
+    else:
+        n, gradients = counts.world_size, round_of(counts, constants).gradients
+        whole, exposed, slowed = (repeated_time(n, gradients, time) for time in times)
+    return whole, exposed, slowed
 
 
 def _apart(
@@ -190,16 +194,17 @@ def _apart(
     on: Fabric,
     variants: Fabric,
     constants: Calibration,
-    exchange: Exchanged,
-) -> tuple[Any, Any]:
+    exchange: Exchange,
+) -> tuple[Any, Any, Any]:
     """Visits of workers at any time, which queue for the port that all share."""
     n, steps = counts.world_size, _updates(setting).local_steps
-    own, visit = exchange(alone(setting), work, on, variants, constants)
+    own, exposed, slowed = exchange(alone(setting), work, on, variants, constants)
+    visit = iteration_time(exposed_communication_time=exposed, contention_time=slowed)
     factor, busy = round_of(counts, constants).factor, busy_time(setting, work)
     service = service_time(counts, variants)
     rate = server_update_rate(n, time_away(busy, factor, steps, visit, service), service)
     queued = queued_time(round_time(n, rate, steps), busy, factor)
-    return queued + (own - visit) / steps, queued
+    return queued + (own - visit) / steps, queued, 0.0
 
 
 def service_time(setting: Setting, on: Fabric) -> Any:

@@ -14,6 +14,7 @@ from perfmodel.step.computation import Computation
 from perfmodel.step.evaluate import step_of_parts
 from perfmodel.step.fabric import Fabric
 from perfmodel.step.parts import (
+    Exchanged,
     alone_time,
     anchor_factor,
     exchange,
@@ -93,16 +94,16 @@ def _with_arrays(setting: Setting, batches: Batches, placements: Placements) -> 
 
 def _communication(
     setting: Setting, work: Computation, placements: Placements, constants: Calibration
-) -> tuple[Array, Array]:
-    """Communication on its own, and what of it is exposed; each of shape (batches, placements)."""
+) -> Exchanged:
+    """Return the communication of every scenario, of shape (batches, placements)."""
     rows, count = work.forward_time.shape[0], len(placements.world_size)
     if setting.strategy == ONE_PROCESS:
         from perfmodel.step.one_process import traffic
 
         travelling = traffic(setting, placements.fabric).values()
         whole = np.zeros((rows, count)) + sum(travelling)
-        return whole, whole
-    alone, exposed = np.zeros((rows, count)), np.zeros((rows, count))
+        return Exchanged(whole, whole)
+    times = np.zeros((len(Exchanged._fields), rows, count))
     for link, which in kinds(setting.strategy, placements):
         some = placements.at(which)
         shared = setting._replace(intra_link=link)
@@ -110,8 +111,9 @@ def _communication(
             result = _each_scenario(shared, work, some, constants)
         else:
             result = _exchange(shared, work, some, constants)
-        alone[:, which], exposed[:, which] = result
-    return alone, exposed
+        for time, part in zip(times, result, strict=True):
+            time[:, which] = part
+    return Exchanged(*times)
 
 
 def kinds(strategy: str, placements: Placements) -> list[tuple[Any, Any]]:
@@ -123,7 +125,7 @@ def kinds(strategy: str, placements: Placements) -> list[tuple[Any, Any]]:
 
 def _exchange(
     setting: Setting, work: Computation, placements: Placements, constants: Calibration
-) -> tuple[Any, Any]:
+) -> Exchanged:
     """Every placement at once: message times have the messages along a last axis of their own."""
     across = setting._replace(
         world_size=placements.world_size[:, None],
@@ -137,9 +139,9 @@ def _exchange(
 
 def _each_scenario(
     setting: Setting, work: Computation, placements: Placements, constants: Calibration
-) -> tuple[Any, Any]:
+) -> Exchanged:
     rows, count = work.forward_time.shape[0], len(placements.world_size)
-    result = np.zeros((2, rows, count))
+    result = np.zeros((len(Exchanged._fields), rows, count))
     for i in range(rows):
         of_row: dict[str, Any] = {
             name: float(getattr(setting, name)[i, 0]) for name in ("accumulation_steps", "local_batch_size")
@@ -152,7 +154,7 @@ def _each_scenario(
             one = row._replace(**at, accelerators_per_node=int(placements.accelerators_per_node[j]))
             on = Fabric(*(float(column[j]) for column in placements.fabric))
             result[:, i, j] = exchange(one, _row(work, i), on, on, constants)
-    return result[0], result[1]
+    return Exchanged(*result)
 
 
 def _row(work: Computation, index: int) -> Computation:

@@ -20,7 +20,7 @@ from perfmodel.step.terms import of_kind
 Policy = Literal["one kind", "slowest paces", "shares by speed"]
 MOST_ROUNDS = 16
 """In which shares are sought that take as long on every kind."""
-BETWEEN_REPLICAS = ("exposed_communication_time", "node_growth_time")
+BETWEEN_REPLICAS = ("exposed_communication_time", "contention_time", "node_growth_time")
 """Terms of what replicas exchange; all other traffic stays within one, and so within one kind of machine."""
 
 
