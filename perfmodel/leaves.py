@@ -233,7 +233,8 @@ def _transformer(workload: Workload, change: Change) -> Workload:
         if (value := getattr(model, field))
     }
     length = workload.sequence_length and change(workload.sequence_length, "sequence_length", OF_SCENARIO)
-    return replace(workload, architecture=model._replace(**widths), sequence_length=length)
+    data = _data(workload, change)
+    return replace(workload, architecture=model._replace(**widths), sequence_length=length, **data)
 
 
 def _stack(setting: Setting, change: Change) -> Any:
@@ -251,17 +252,22 @@ def _parameters(change: Change) -> Any:
     return known._replace(parameters=numbers)
 
 
+def _data(workload: Workload, change: Change) -> dict[str, Any]:
+    """Return what is known of the samples of a network, with other numbers."""
+    return {
+        field: change(value, f"{workload.id}.{field}", OF_NETWORK)
+        for field in ("input_elements", "stored_bytes", "dataset_samples")
+        if (value := getattr(workload, field))
+    }
+
+
 def _workload(workload: Workload, change: Change) -> Workload:
     columns = {
         field: change(workload.column(field).copy(), f"{workload.id}.{field}", OF_NETWORK)
         for field in COLUMNS
     }
     tensors = change(workload.tensor_elements.copy(), f"{workload.id}.tensors", OF_NETWORK)
-    others: dict[str, Any] = {
-        field: change(value, f"{workload.id}.{field}", OF_NETWORK)
-        for field in ("input_elements", "stored_bytes", "dataset_samples")
-        if (value := getattr(workload, field))
-    }
+    others = _data(workload, change)
     if workload.tables is not None:
         others["tables"] = Tables(
             *(
