@@ -156,8 +156,12 @@ class Nodes:
         return Node(result_of(function), value.value, function, inputs, labels)
 
     def _note(self, name: str, value: Any) -> str:
-        is_neutral = isinstance(value, (float, np.floating)) and (value in (0, 1) or np.isinf(value))
-        return self._notes.get(name, "without effect here" if is_neutral else "")
+        usual = ""
+        if isinstance(value, (float, np.floating)) and (value in (0, 1) or np.isinf(value)):
+            usual = "without effect here"
+        elif isinstance(value, int):
+            usual = "a count"
+        return self._notes.get(name, usual)
 
     def _labels_of(self, value: Any) -> tuple[str, ...]:
         if not isinstance(value, np.ndarray) or value.ndim != 1:
