@@ -6,6 +6,7 @@ derivatives, or into other plain ones.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -17,8 +18,11 @@ from perfmodel.resolve import Setting
 from perfmodel.specs.layout import DEGREES, Layout
 from perfmodel.specs.provenance import Provenance
 from perfmodel.specs.record import Record
-from perfmodel.specs.workload import Workload
+from perfmodel.specs.storage import storages
+from perfmodel.specs.workload import Tables, Workload
+from perfmodel.tracing import TRACE
 from perfmodel.transformers import parameters as transformers
+from perfmodel.workloads.feed import CACHE
 
 Change = Callable[[Any, str, str], Any]
 """From a number, its name and its source to what takes its place."""
@@ -107,6 +111,9 @@ def with_leaves(setting: Setting, constants: Calibration, change: Change) -> Lea
 
     A number that stands in two places, as that of a link inside and between nodes, is changed once.
     """
+    trace = TRACE.get()
+    if trace is not None:
+        trace.change = change
     specs: dict[str, Any] = {}
     changed: dict[str, Any] = {}
     for field in SPECS:
@@ -129,6 +136,10 @@ def with_leaves(setting: Setting, constants: Calibration, change: Change) -> Lea
         update={name: change(value, name, OF_SCENARIO) for name, value in options.items()}
     )
     constants, learned = _constants(constants, change)
+    if setting.decode_rate is not None:
+        changed["decode_rate"] = change(setting.decode_rate, "decode_rate", OF_SCENARIO)
+    if setting.feed is not None:
+        changed["feed"] = _feed(setting, changed["node"], change)
     if setting.layout is None:
         changed["workload"] = _workload(setting.workload, change)
     else:
@@ -207,13 +218,41 @@ def _parameters(change: Change) -> Any:
     return known._replace(parameters=numbers)
 
 
+def _feed(setting: Setting, node: Any, change: Change) -> Any:
+    """Return how samples come with other numbers: of storage, cache and decoder."""
+    feed, known, rates = setting.feed, storages(), {}
+    assert feed is not None
+    for field, id in (("storage_bandwidth", setting.storage), ("cache_bandwidth", CACHE)):
+        rates[field] = _spec(known.bandwidth[id], f"storage.{id}.bandwidth", change).value
+    if math.isfinite(feed.storage_requests):
+        requests = known.requests[setting.storage]
+        rates["storage_requests"] = _spec(requests, f"storage.{setting.storage}.requests", change).value
+    if feed.host_memory_bytes:
+        rates["host_memory_bytes"] = node.host_memory_bytes.value
+    if feed.decoder is not None:
+        rates["decoder"] = _spec(feed.decoder, f"decoder.{setting.scenario.decoder}", change)
+    return feed._replace(**rates)
+
+
 def _workload(workload: Workload, change: Change) -> Workload:
     columns = {
         field: change(workload.column(field).copy(), f"{workload.id}.{field}", OF_NETWORK)
         for field in COLUMNS
     }
     tensors = change(workload.tensor_elements.copy(), f"{workload.id}.tensors", OF_NETWORK)
-    return workload.with_counts(columns, tensors)
+    others: dict[str, Any] = {
+        field: change(value, f"{workload.id}.{field}", OF_NETWORK)
+        for field in ("input_elements", "stored_bytes", "dataset_samples")
+        if (value := getattr(workload, field))
+    }
+    if workload.tables is not None:
+        others["tables"] = Tables(
+            *(
+                change(column.copy(), f"{workload.id}.tables.{field}", OF_NETWORK)
+                for field, column in workload.tables._asdict().items()
+            )
+        )
+    return workload.with_counts(columns, tensors, others)
 
 
 def _constants(constants: Calibration, change: Change) -> tuple[Calibration, dict[str, Any]]:

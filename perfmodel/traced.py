@@ -89,11 +89,8 @@ class Traced:
             return made(name, function, *inputs)
         if name in ("concatenate", "stack"):
             return _joined(name, function, inputs[0], options.get("axis", *inputs[1:] or (0,)))
-        if name == "bincount" and isinstance(inputs[0], np.ndarray):
-            weights = options["weights"]
-            return Traced(
-                function(inputs[0], weights.value), name, (weights,), lambda gradient: [gradient[inputs[0]]]
-            )
+        if name == "bincount":
+            return made(name, function, inputs[0], options["weights"])
         if name == "broadcast_to":
             return made(name, lambda a: function(a, *inputs[1:]), inputs[0])
         if name in ("expand_dims", "reshape", "squeeze", "ravel"):
@@ -349,6 +346,7 @@ _METHODS = {
     ("maximum", "reduce"): "max",
     ("minimum", "reduce"): "min",
     ("add", "accumulate"): "cumsum",
+    ("maximum", "accumulate"): "cummax",
 }
 _COMPARING = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
 _TRUTH = ("isfinite", "isnan", "isinf", "logical_not", "logical_and", "logical_or", "any", "all")

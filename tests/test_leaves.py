@@ -42,6 +42,21 @@ SCENARIOS = [
     {"world_size": 4, "workload": "resnet50", "strategy": "parameter-server-local"},
     {"world_size": 8, "workload": "resnet50", "input": "real"},
     {"world_size": 8, "workload": "resnet50", "anchor": "iteration_time=0.145s@1"},
+    {"world_size": 32, "workload": "resnet50", "overlap": "priority"},
+    {"world_size": 32, "workload": "resnet50", "overlap": "fused"},
+    {"world_size": 32, "workload": "resnet50", "overlap": "optimal", "algorithm": "best"},
+    {"world_size": 64, "workload": "resnet50", "algorithm": "torus", "node": "dgx-1v"},
+    {"world_size": 4, "workload": "resnet50", "strategy": "data-parallel-single-process"},
+    {"world_size": 64, "workload": "resnet50", "rack_nodes": 4, "oversubscription": 3.0},
+    {"world_size": 16, "workload": "resnet50", "compression": "topk:0.01"},
+    {"world_size": 16, "workload": "vgg16", "compression": "powersgd:4"},
+    {"world_size": 16, "workload": "dlrm", "accelerator": "a100-sxm4-80gb"},
+    {"world_size": 16, "workload": "resnet50", "strategy": "async"},
+    {"world_size": 16, "workload": "resnet50", "strategy": "k-sync", "k": 8},
+    {"world_size": 16, "workload": "resnet50", "strategy": "local-sgd", "local_steps": 4},
+    {"world_size": 16, "workload": "resnet50", "strategy": "parameter-server", "server_shards": "greedy"},
+    {"world_size": 16, "workload": "resnet50", "jitter": "pareto:scale=1,shape=4"},
+    {"world_size": 8, "workload": "resnet50", "input": "real", "prefetch_depth": 0, "cache": "ram"},
 ]
 LLAMA = {"workload": "llama2-7b", "accelerator": "h100-sxm5-80gb"}
 MIXTRAL = {**LLAMA, "workload": "mixtral-8x7b", "framework": "megatron-core", "world_size": 64}

@@ -34,6 +34,7 @@ EXAMPLES = {
     "sqrt": lambda x, y: ops.sqrt(x * y),
     "square": lambda x, y: np.square(x) + y,
     "exp": lambda x, y: ops.exp(x) + y,
+    "expm1": lambda x, y: np.expm1(x) * y,
     "log": lambda x, y: ops.log(x) * y,
     "log2": lambda x, y: ops.log2(x) * y,
     "log1p": lambda x, y: ops.log1p(x) * y,
@@ -47,10 +48,12 @@ EXAMPLES = {
     "getitem": lambda x, y: x[np.array([2, 0, 2])] * y,
     "reshape": lambda x, y: x[..., None] * y,
     "broadcast_to": lambda x, y: np.broadcast_to(x, (2, 3)) * y,
+    "bincount": lambda x, y: np.bincount(np.array([0, 1, 1]), weights=x) * y[:2],
     "array": lambda x, y: ops.array(x) * y,
     "sum": lambda x, y: np.add.reduce(x * y, axis=-1),
     "max": lambda x, y: np.max(x, axis=0) * y,
     "min": lambda x, y: np.minimum.reduce(x, axis=-1) * y,
+    "cummax": lambda x, y: np.maximum.accumulate(x, axis=-1) * y,
     "cumsum": lambda x, y: np.add.accumulate(x, axis=-1) * y,
 }
 """By operation: something of two arrays that it makes."""
