@@ -73,7 +73,7 @@ def goodput_of(
     failures = job_failure_interval(conditions.node_failure_interval, nodes + servers)
     interval = daly_checkpoint_interval(writing, failures)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        real = writing if np.ndim(writing) else np.float64(writing)  # floats raise where it overflows
+        real = writing * np.float64(1.0)  # floats raise where it overflows
         checkpointed = goodput_fraction(interval, real, np.float64(restart), failures)
         outage = (writing + restart) / failures
         goodput = _either(outage > LONGEST_OUTAGE, 0.0, checkpointed)
