@@ -87,8 +87,8 @@ WIDTHS = (
     "predicted_fraction",
 )
 """Of an ``Architecture``: what a step of a transformer is worked out from."""
-OPTIONS = ("oversubscription", "lora")
-"""Numbers that are read from the scenario itself."""
+OPTIONS = {"oversubscription": 1.0, "lora": None}
+"""Numbers that are read from the scenario itself, and what they are where they have no effect."""
 OF_SCENARIO = "the scenario"
 OF_PROFILE = "your profile"
 OF_NETWORK = "the layer table"
@@ -139,7 +139,9 @@ def with_leaves(setting: Setting, constants: Calibration, change: Change) -> Lea
         changed["profile"] = _measured(setting.profile, "profile", change)
     if setting.feed is not None:
         changed["feed"] = _feed(setting, changed["node"], change)
-    options = {name: value for name in OPTIONS if (value := getattr(setting.scenario, name))}
+    options = {
+        name: value for name, none in OPTIONS.items() if (value := getattr(setting.scenario, name)) != none
+    }
     changed["scenario"] = setting.scenario.model_copy(
         update={name: change(value, name, OF_SCENARIO) for name, value in options.items()}
     )
