@@ -203,7 +203,7 @@ def least_times(setting: Setting, rate: Any = None) -> tuple[Any, Any]:
 
 def least_iteration_time(setting: Setting) -> float:
     """Return the time no iteration of a setting can beat [s]."""
-    return float(least_times(setting)[1])
+    return ops.number(least_times(setting)[1])
 
 
 def end_at(low: Any, iteration_time: Any, least_time: Any) -> Any:

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perfmodel import ops
 from perfmodel.anchor import parse_anchors
 from perfmodel.calibration import Calibration
 from perfmodel.evidence import repeat_noise
 from perfmodel.resolve import Setting
 from perfmodel.specs.layout import Layout
 from perfmodel.step.evaluate import outcome_of
+from perfmodel.tracing import given
 from perfmodel.transformers.evaluate import network_of, step_of_setting
 from perfmodel.transformers.levels import (
     Run,
@@ -40,8 +42,8 @@ def measured_run(run: Setting, time: Any, predicted: Any) -> Run:
 
 def run_of(run: Setting, time: float, constants: Calibration) -> Run:
     """Return a run of a setting, predicted by the shipped fit."""
-    predicted = float(outcome_of(run, step_of_setting(run), constants).iteration_time)
-    return measured_run(run, float(time), predicted)
+    predicted = ops.number(outcome_of(run, step_of_setting(run), constants).iteration_time)
+    return measured_run(run, ops.number(time), predicted)
 
 
 def runs_of(setting: Setting, constants: Calibration) -> list[Run]:
@@ -49,7 +51,9 @@ def runs_of(setting: Setting, constants: Calibration) -> list[Run]:
     runs = [] if constants.own is None else runs_of_file(constants.own)
     if setting.measured:
         anchors = parse_anchors(str(setting.scenario.anchor))
-        for run, anchor in zip(setting.measured, anchors, strict=True):
+        for count, (run, anchor) in enumerate(zip(setting.measured, anchors, strict=True), start=1):
+            name = f"anchor{count if anchors[1:] else ''}.{anchor.quantity}"
+            anchor = anchor._replace(value=given(anchor.value, name, "the anchor"))
             time = anchor.iteration_time(run.global_batch_size, run.workload.sequence_length)
             runs.append(run_of(run, time, constants))
     return runs
@@ -58,7 +62,7 @@ def runs_of(setting: Setting, constants: Calibration) -> list[Run]:
 def update_of(setting: Setting, runs: Sequence[Run]) -> Update:
     """Return what runs say of a setting with a layout, which may be of arrays."""
     update = updated(traits_of(setting), novelty_of(setting).spread, runs)
-    return update if np.ndim(update.shift) else update._replace(shift=float(update.shift))
+    return update if np.ndim(update.shift) else update._replace(shift=ops.number(update.shift))
 
 
 def merged(runs: Iterable[Run]) -> list[Run]:
