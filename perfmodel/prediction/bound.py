@@ -201,7 +201,7 @@ def least_times(setting: Setting, rate: Any = None) -> tuple[Any, Any]:
     return computing, ops.maximum(computing, least_exchanged_bytes(setting) * rate)
 
 
-def least_iteration_time(setting: Setting) -> float:
+def least_iteration_time(setting: Setting) -> Any:
     """Return the time no iteration of a setting can beat [s]."""
     return ops.number(least_times(setting)[1])
 
