@@ -137,12 +137,20 @@ class Efficiency:
 
     def with_numbers(self, change: Callable[[Any, str], Any]) -> Efficiency:
         """Return the same with other numbers: what ``change`` makes of each and its name."""
+        rows = dict(zip(SIZES, self.half, strict=True))
+        known = {name: getattr(self, name) for name in MEANINGS} | rows
+        numbers = {name: change(value, name) for name, value in known.items()}
+        tables = self._log, self.borrowed
+        log, borrowed = ({name: change(each, f"log {name}") for name, each in of.items()} for of in tables)
+        if all(
+            value is of[name]
+            for of, changed in ((known, numbers), (self._log, log), (self.borrowed, borrowed))
+            for name, value in changed.items()
+        ):
+            return self
         result = copy.copy(self)
-        for name in MEANINGS:
-            setattr(result, name, change(getattr(self, name), name))
-        result.half = ops.array([change(row, size) for size, row in zip(SIZES, self.half, strict=True)])
-        result._log = {name: change(value, f"log {name}") for name, value in self._log.items()}
-        result.borrowed = {name: change(value, f"log {name}") for name, value in self.borrowed.items()}
+        vars(result).update({name: numbers[name] for name in MEANINGS}, _log=log, borrowed=borrowed)
+        result.half = ops.array([numbers[size] for size in SIZES])
         return result
 
     def knows(self, name: str) -> bool:

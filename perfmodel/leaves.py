@@ -20,7 +20,7 @@ from perfmodel.specs.layout import DEGREES, Layout
 from perfmodel.specs.provenance import Provenance
 from perfmodel.specs.record import Record
 from perfmodel.specs.storage import storages
-from perfmodel.specs.workload import Tables, Workload
+from perfmodel.specs.workload import Workload
 from perfmodel.tracing import TRACE
 from perfmodel.transformers import parameters as transformers
 from perfmodel.workloads.feed import CACHE
@@ -89,6 +89,9 @@ WIDTHS = (
 """Of an ``Architecture``: what a step of a transformer is worked out from."""
 OPTIONS = {"oversubscription": 1.0, "lora": None}
 """Numbers that are read from the scenario itself, and what they are where they have no effect."""
+WHILE_TRACING = ("jitter.", "anchor", "usual_power", "reference_flops", "collectives.", "transformers.")
+"""How names begin of numbers that are read from a text, a module or a fit: unlike those of a setting and its
+constants, these change while numbers are traced alone."""
 OF_SCENARIO = "the scenario"
 OF_PROFILE = "your profile"
 OF_NETWORK = "the layer table"
@@ -142,8 +145,8 @@ def with_leaves(setting: Setting, constants: Calibration, change: Change) -> Lea
     options = {
         name: value for name, none in OPTIONS.items() if (value := getattr(setting.scenario, name)) != none
     }
-    changed["scenario"] = setting.scenario.model_copy(
-        update={name: change(value, name, OF_SCENARIO) for name, value in options.items()}
+    changed["scenario"] = _with(
+        setting.scenario, {name: change(value, name, OF_SCENARIO) for name, value in options.items()}
     )
     constants, learned = _constants(constants, change)
     if setting.layout is None:
@@ -162,28 +165,41 @@ def _spec(spec: Any, name: str, change: Change) -> Any:
         source = f"{spec.basis} ({spec.source})" if spec.source not in (None, spec.basis) else spec.basis
         if hasattr(spec, "by_group_size"):
             rates = {n: change(rate, f"{name}.{n}", source) for n, rate in spec.by_group_size.items()}
-            return spec.model_copy(update={"by_group_size": rates})
+            return _with(spec, {"by_group_size": rates})
         value: Any = spec
-        return spec.model_copy(update={"value": change(value.value, name, source)})
+        return _with(spec, {"value": change(value.value, name, source)})
     if isinstance(spec, Record):
-        parts = {}
+        parts: dict[str, Any] = {}
         for field in type(spec).model_fields:
             value = getattr(spec, field)
             if isinstance(value, (Provenance, dict)) and field != "sources":
                 parts[field] = _spec(value, f"{name}.{field}", change)
             elif value is not None and field in WHOLE_NUMBERS_OF_SPECS:
                 parts[field] = change(value, f"{name}.{field}", "datasheet")
-        return spec.model_copy(update=parts)
-    return {key: _spec(value, f"{name}.{key}", change) for key, value in spec.items()}
+        return _with(spec, parts)
+    return _with(spec, {key: _spec(value, f"{name}.{key}", change) for key, value in spec.items()})
+
+
+def _with(thing: Any, parts: dict[str, Any]) -> Any:
+    """Return a record, tuple or table with other parts; where none is another, the very same, as caches know.
+
+    A table among the parts is another one where its own parts are.
+    """
+    known = thing if isinstance(thing, dict) else {name: getattr(thing, name) for name in parts}
+    parts = {
+        name: _with(known[name], part) if isinstance(part, dict) else part for name, part in parts.items()
+    }
+    if all(part is known[name] for name, part in parts.items()):
+        return thing
+    if isinstance(thing, dict):
+        return parts
+    return thing.model_copy(update=parts) if isinstance(thing, Record) else thing._replace(**parts)
 
 
 def _bytes(table: Any, name: str, change: Change) -> Any:
-    return table._replace(
-        **{
-            field: change(value, f"{name}.{field}", OF_SCENARIO)
-            for field, value in table._asdict().items()
-            if value
-        }
+    parts = table._asdict().items()
+    return _with(
+        table, {part: change(value, f"{name}.{part}", OF_SCENARIO) for part, value in parts if value}
     )
 
 
@@ -213,17 +229,18 @@ def _feed(setting: Setting, node: Any, change: Change) -> Any:
         rates["host_memory_bytes"] = node.host_memory_bytes.value
     if feed.decoder is not None:
         rates["decoder"] = _spec(feed.decoder, f"decoder.{setting.scenario.decoder}", change)
-    return feed._replace(**rates)
+    return _with(feed, rates)
 
 
 def _layout(layout: Layout, counts: Mapping[str, Any], change: Change) -> Layout:
     """Return a layout whose passes are those of the setting."""
     degrees = {name: change(getattr(layout, name), name, OF_SCENARIO) for name in (*DEGREES, "data_parallel")}
-    return layout._replace(
-        **degrees,
-        micro_batch_size=counts["local_batch_size"],
-        accumulation_steps=counts["accumulation_steps"],
-    )
+    passes = {
+        "micro_batch_size": counts["local_batch_size"],
+        "accumulation_steps": counts["accumulation_steps"],
+    }
+    changed: Layout = _with(layout, degrees | passes)
+    return changed
 
 
 def _transformer(workload: Workload, change: Change) -> Workload:
@@ -236,13 +253,20 @@ def _transformer(workload: Workload, change: Change) -> Workload:
     }
     length = workload.sequence_length and change(workload.sequence_length, "sequence_length", OF_SCENARIO)
     data = _data(workload, change)
-    return replace(workload, architecture=model._replace(**widths), sequence_length=length, **data)
+    changed = _with(model, widths)
+    if (
+        changed is model
+        and length is workload.sequence_length
+        and all(value is getattr(workload, field) for field, value in data.items())
+    ):
+        return workload
+    return replace(workload, architecture=changed, sequence_length=length, **data)
 
 
 def _stack(setting: Setting, change: Change) -> Any:
     assert setting.stack is not None
     travels: Any = change(setting.stack.gradient_bytes, f"{setting.software}.gradient_bytes", OF_STACK)
-    return setting.stack._replace(gradient_bytes=travels)
+    return _with(setting.stack, {"gradient_bytes": travels})
 
 
 def _parameters(change: Change) -> Any:
@@ -251,7 +275,7 @@ def _parameters(change: Change) -> Any:
         name: change(value, f"transformers.{name}", OF_TRANSFORMERS)
         for name, value in known.parameters.items()
     }
-    return known._replace(parameters=numbers)
+    return _with(known, {"parameters": numbers})
 
 
 def _data(workload: Workload, change: Change) -> dict[str, Any]:
@@ -264,19 +288,19 @@ def _data(workload: Workload, change: Change) -> dict[str, Any]:
 
 
 def _workload(workload: Workload, change: Change) -> Workload:
-    columns = {
-        field: change(workload.column(field).copy(), f"{workload.id}.{field}", OF_NETWORK)
-        for field in COLUMNS
-    }
-    tensors = change(workload.tensor_elements.copy(), f"{workload.id}.tensors", OF_NETWORK)
+    known = {field: workload.column(field) for field in COLUMNS}
+    columns = {field: change(value, f"{workload.id}.{field}", OF_NETWORK) for field, value in known.items()}
+    tensors = change(workload.tensor_elements, f"{workload.id}.tensors", OF_NETWORK)
     others = _data(workload, change)
     if workload.tables is not None:
-        others["tables"] = Tables(
-            *(
-                change(column.copy(), f"{workload.id}.tables.{field}", OF_NETWORK)
-                for field, column in workload.tables._asdict().items()
-            )
+        tables = workload.tables._asdict().items()
+        others["tables"] = _with(
+            workload.tables,
+            {field: change(each, f"{workload.id}.tables.{field}", OF_NETWORK) for field, each in tables},
         )
+    is_same = _with(known, columns) is known and tensors is workload.tensor_elements
+    if is_same and all(value is getattr(workload, name) for name, value in others.items()):
+        return workload
     return workload.with_counts(columns, tensors, others)
 
 
@@ -304,7 +328,7 @@ def _constants(constants: Calibration, change: Change) -> tuple[Calibration, dic
         kind: change(value, f"link_fraction.{kind}", _source_of(f"link_fraction.{kind}", constants))
         for kind, value in constants.link_fraction.items()
     }
-    return constants._replace(**changed), {collectives.COLLECTIVES: known._replace(parameters=parameters)}
+    return _with(constants, changed), {collectives.COLLECTIVES: _with(known, {"parameters": parameters})}
 
 
 def _source_of(name: str, constants: Calibration) -> str:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple
 
 from perfmodel import ops
 from perfmodel.calibration import Calibration
 from perfmodel.economics import Servers, idle_power, rates
 from perfmodel.failures import states_bytes
-from perfmodel.leaves import Change, with_leaves
+from perfmodel.leaves import WHILE_TRACING, Change, with_leaves
 from perfmodel.prices import Price
 from perfmodel.resolve import Setting
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.conditions import Conditions
 from perfmodel.step.evaluate import outcome
 from perfmodel.step.terms import of_kind
-from perfmodel.tracing import tracing
+from perfmodel.tracing import Trace, tracing
 
 
 class Names:
@@ -26,6 +26,11 @@ class Names:
     def __init__(self, names: Iterable[str]) -> None:
         self.exact = frozenset(names)
         self.beginnings = tuple(name.removesuffix("*") for name in names if name.endswith("*"))
+
+    @property
+    def are_read_while_tracing(self) -> bool:
+        """Whether some of the numbers are none of a setting or its constants."""
+        return any(name.startswith(WHILE_TRACING) for name in self.exact)
 
     def __contains__(self, name: str) -> bool:
         return name in self.exact or name.startswith(self.beginnings)
@@ -65,8 +70,14 @@ class Answer(NamedTuple):
 
 @contextmanager
 def with_numbers(case: Case, change: Change) -> Iterator[Case]:
-    """Give the case with every number replaced by what ``change`` makes of it."""
-    with tracing() as trace:
+    """Give the case with every number replaced by what ``change`` makes of it.
+
+    Caches are used where only numbers of the setting and its constants are, and they are plain.
+    """
+    is_plain = change == case.multiplied and not any(
+        names.are_read_while_tracing for names, _ in case.factors
+    )
+    with nullcontext(Trace()) if is_plain else tracing() as trace:
         leaves = with_leaves(case.setting, case.constants, change)
         trace.learned.update(leaves.learned)
         prices: dict[str, Any] = {
