@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from perfmodel.errors import InputError, nearest
-from perfmodel.specs.framework import DEFAULT_FRAMEWORK, FRAMEWORKS
 from perfmodel.specs.layout import DEGREES, NEUTRAL, NO_STAGES, RECOMPUTE, SHARDING
+from perfmodel.specs.software import DEFAULT_FOR_LAYOUTS, LATEST_RELEASE, parts, release, software_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from perfmodel.specs.accelerator import Accelerator
     from perfmodel.specs.layout import Layout, Sharding
     from perfmodel.specs.scenario import Scenario
-    from perfmodel.specs.stack import Stack
+    from perfmodel.specs.store import Catalogue
     from perfmodel.specs.workload import Workload
 
 Model = Literal["data-parallel", "transformer"]
@@ -42,8 +42,7 @@ class Shared(NamedTuple):
     """How a job shares a transformer out."""
 
     software: str
-    """``STACK@YEAR``"""
-    stack: Stack
+    """``NAME@YEAR``"""
     layout: Layout
     precision: str
     """In which it is usually trained there."""
@@ -107,7 +106,9 @@ def network_notes(workload: Workload, model: str | None) -> list[str]:
     return [*workload.notes, *([layout_note(workload)] if is_laid_out else [])]
 
 
-def stack_of(scenario: Scenario, workload: Workload, accelerator: Accelerator) -> str | None:
+def stack_of(
+    scenario: Scenario, workload: Workload, accelerator: Accelerator, catalogue: Catalogue
+) -> str | None:
     """Return the software that trains a job, as it is named, where the transformer model answers; else None.
 
     Raises
@@ -116,7 +117,7 @@ def stack_of(scenario: Scenario, workload: Workload, accelerator: Accelerator) -
         not know
     """
     if model_of(scenario, workload) == "data-parallel":
-        _refuse_layout_only(scenario, workload)
+        _refuse_layout_only(scenario, workload, catalogue)
         return None
     if scenario.strategy not in ("all-reduce", "fsdp"):
         raise InputError(
@@ -127,25 +128,29 @@ def stack_of(scenario: Scenario, workload: Workload, accelerator: Accelerator) -
     if name is None:
         if scenario.strategy == "fsdp":
             return "fsdp"
-        return "maxtext" if accelerator.is_tpu else _default()
-    return _stack_called(name, scenario, workload)
+        return "maxtext" if accelerator.is_tpu else DEFAULT_FOR_LAYOUTS
+    return _stack_called(name, scenario, workload, catalogue)
 
 
 def shared(
-    scenario: Scenario, workload: Workload, accelerator: Accelerator, remark: Callable[[str], None]
+    scenario: Scenario,
+    workload: Workload,
+    accelerator: Accelerator,
+    catalogue: Catalogue,
+    remark: Callable[[str], None],
 ) -> Shared | None:
     """Return how a job shares a transformer out; None where it trains copies of the network.
 
     Parameters
     ----------
-    scenario, workload, accelerator : of the job
+    scenario, workload, accelerator, catalogue : of the job
     remark : takes what is possible and poor
 
     Raises
     ------
     InputError : a layout that is none, or options that do not go with it
     """
-    name = stack_of(scenario, workload, accelerator)
+    name = stack_of(scenario, workload, accelerator, catalogue)
     model, length = workload.architecture, workload.tokens
     if name is None or model is None or length is None:
         if scenario.virtual_stages > 1:
@@ -154,9 +159,10 @@ def shared(
     if not predicts_tokens(workload):
         remark(layout_note(workload))
     from perfmodel.specs.layout import caveats, check, check_adapters, layout_of
-    from perfmodel.specs.stack import stack_named
 
-    software, facts = stack_named(name)
+    id, year = parts(software_id(name, catalogue))
+    software = f"{id}@{year or LATEST_RELEASE}"
+    facts = release(software, catalogue)
     _refuse(scenario, software)
     all_or_nothing = "zero3" in facts.shardings and not facts.shards_states_alone
     usual: Sharding = "zero3" if all_or_nothing else "zero1" if facts.shards_optimizer else "none"
@@ -196,7 +202,7 @@ def shared(
         remark(f"{software} is not known to share {sharding} there; known: {', '.join(known)}")
     for words in caveats(layout, model):
         remark(words)
-    return Shared(software, facts, layout, "bf16" if "bf16" in accelerator.peak_flops else "fp16")
+    return Shared(software, layout, "bf16" if "bf16" in accelerator.peak_flops else "fp16")
 
 
 def batch_of(
@@ -226,30 +232,30 @@ def predicts_tokens(workload: Workload) -> bool:
     return model is not None and model.predicts_next_token and workload.tokens is not None
 
 
-def _stack_called(name: str, scenario: Scenario, workload: Workload) -> str:
-    """Return the stack of a framework's name; PyTorch is its DDP, or its FSDP where gradients are sharded.
+def _stack_called(name: str, scenario: Scenario, workload: Workload, catalogue: Catalogue) -> str:
+    """Return the software that trains a transformer by the name of a framework.
 
     Raises
     ------
-    InputError : a framework that is no stack
+    InputError : software that trains no transformers
     """
-    from perfmodel.specs.stack import CALLED, STACKS
-
     framework, at, year = name.partition("@")
-    if framework not in FRAMEWORKS or framework in STACKS:
-        return name
-    if framework == DEFAULT_FRAMEWORK:
+    facts = release(framework, catalogue)
+    if facts.trains != "others" and facts.sharded_by is not None:
         is_sharded = scenario.strategy == "fsdp" or scenario.sharding in ("zero2", "zero3")
-        return f"{'fsdp' if is_sharded else 'pytorch-ddp'}{at}{year}"
-    known = [*STACKS, *(alias for aliases in CALLED.values() for alias in aliases)]
-    near = list(dict.fromkeys([*nearest(framework, known), _default(), "pytorch-ddp", "fsdp", "nemo"]))[:4]
+        return f"{facts.sharded_by if is_sharded else 'pytorch-ddp'}{at}{year}"
+    if facts.trains != "others":
+        return name
+    able = [id for id in catalogue.ids("software") if release(id, catalogue).trains != "others"]
+    usual = (DEFAULT_FOR_LAYOUTS, "pytorch-ddp", "fsdp", "nemo")
+    near = list(dict.fromkeys([*nearest(framework, able), *usual]))[:4]
     raise InputError(
         f"--framework {name}: the transformer model answers for {workload.id}, and does not know it; "
         f"nearest: {', '.join(near)}"
     )
 
 
-def _refuse_layout_only(scenario: Scenario, workload: Workload) -> None:
+def _refuse_layout_only(scenario: Scenario, workload: Workload, catalogue: Catalogue) -> None:
     """Refuse what the transformer model alone knows, of a job that the data-parallel model answers."""
     name = scenario.framework
     if scenario.micro_batch_size is not None:
@@ -260,7 +266,7 @@ def _refuse_layout_only(scenario: Scenario, workload: Workload) -> None:
             f"--micro-batch-size: of {workload.id} that goes with a layout, a degree above 1 or --sharding "
             "zero1; without one the batch of a GPU is --local-batch-size"
         )
-    if name is not None and name.partition("@")[0] not in FRAMEWORKS:
+    if name is not None and release(name, catalogue).trains == "transformers":
         option = f"framework {name}"
     elif scenario.precision == "fp8":
         option = "precision fp8"
@@ -279,12 +285,6 @@ def _no_transformer(option: str, workload: Workload) -> InputError:
         f"--{option}: {workload.id} is no transformer whose architecture and tokens are known, "
         "e.g. llama-3-8b"
     )
-
-
-def _default() -> str:
-    from perfmodel.specs.stack import DEFAULT_STACK
-
-    return DEFAULT_STACK
 
 
 def _refuse(scenario: Scenario, software: str) -> None:

@@ -21,11 +21,9 @@ from perfmodel.prediction.pipeline import pipeline_of_scenario
 from perfmodel.quote import Claim, Quote, check_quote
 from perfmodel.resolve import resolve
 from perfmodel.sensitivity.elasticity import sensitivity
-from perfmodel.specs.framework import FRAMEWORKS
 from perfmodel.specs.layout import DEGREES, NEUTRAL
 from perfmodel.specs.options import declared
 from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.stack import STACKS
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.terms import SHARED_TERMS, of_kind, sent
 from perfmodel.sweeps import sweep
@@ -109,7 +107,7 @@ VALUES = {
     "accelerator": ("k80", "h100-sxm5-80gb", "mi300x", "tpu-v5e"),
     "node": ("dgx-1v", "dgx-h100"),
     "inter_link": ("ethernet-25g-tcp", "ib-ndr-400g"),
-    "framework": (*FRAMEWORKS, *STACKS),
+    "framework": tuple(Catalogue.built_in().ids("software")),
     "compression": ("fp16", "topk:0.01"),
     "jitter": ("none", "lognormal:cv=0.1"),
     "anchor": ("iteration_time=0.5s@1", "iteration_time=0.5s@8"),
