@@ -9,7 +9,7 @@ from perfmodel.calibration import calibration
 from perfmodel.errors import InputError
 from perfmodel.link_caveats import GENERIC_NODE, check_racks, doubt_adapters, doubt_links, require_network
 from perfmodel.named import by_id
-from perfmodel.sharing import batch_of, shared
+from perfmodel.sharing import batch_of, named_software, shared
 from perfmodel.specs.accelerator import USUAL_POWER, Accelerator
 from perfmodel.specs.compression import Scheme, compression_of
 from perfmodel.specs.formats import FORMATS, OPTIMIZERS, Format, OptimizerStates
@@ -230,7 +230,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
             f"--strategy {scenario.strategy} stays within one machine; {node.id} holds {node.accelerators}, "
             f"so {scenario.world_size} GPUs need all-reduce or parameter-server"
         )
-    named = scenario.framework or DEFAULT
+    named = named_software(scenario.framework or DEFAULT, workload, False, catalogue)
     software = sharing.software if sharing else with_usual_year(named, accelerator.year)
     framework = release(software, catalogue)
     shards, server_node = framework.server_shards, node

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from perfmodel.errors import InputError, nearest
+from perfmodel.errors import InputError
 from perfmodel.specs.layout import DEGREES, NEUTRAL, NO_STAGES, RECOMPUTE, SHARDING
-from perfmodel.specs.software import DEFAULT_FOR_LAYOUTS, LATEST_RELEASE, parts, release, software_id
+from perfmodel.specs.software import DEFAULT, DEFAULT_FOR_LAYOUTS, LATEST_RELEASE, parts, release, software_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +25,8 @@ Model = Literal["data-parallel", "transformer"]
 """Of every accelerator holding the whole network, in layers; or of a transformer under a layout."""
 PRECISIONS = {"amp": "fp16", "fp16": "fp16", "bf16": "bf16", "fp8": "fp8"}
 """In which a stack trains, by what a scenario calls them."""
+SHARDS = {"none": False, "zero2": True, "zero3": True}
+"""Whether gradients or parameters are sharded, by the sharding that is asked for; by others that is open."""
 FIXED = {
     "overlap": (None, "software for transformers decides itself what it hides; leave it out"),
     "algorithm": ("auto", "software for transformers leaves that to its library; leave it out"),
@@ -124,12 +126,12 @@ def stack_of(
             f"--strategy {scenario.strategy}: the transformer model answers for {workload.id}, and sums "
             "gradients by all-reduce or fsdp"
         )
-    name = scenario.framework
-    if name is None:
+    if scenario.framework is None:
         if scenario.strategy == "fsdp":
             return "fsdp"
         return "maxtext" if accelerator.is_tpu else DEFAULT_FOR_LAYOUTS
-    return _stack_called(name, scenario, workload, catalogue)
+    shards = scenario.strategy == "fsdp" or SHARDS.get(scenario.sharding or "")
+    return transformer_software(scenario.framework, workload, shards, catalogue)
 
 
 def shared(
@@ -232,27 +234,54 @@ def predicts_tokens(workload: Workload) -> bool:
     return model is not None and model.predicts_next_token and workload.tokens is not None
 
 
-def _stack_called(name: str, scenario: Scenario, workload: Workload, catalogue: Catalogue) -> str:
-    """Return the software that trains a transformer by the name of a framework.
+def named_software(text: str, workload: Workload, shards: bool | None, catalogue: Catalogue) -> str:
+    """Return the software that ``NAME`` or ``NAME@YEAR`` amounts to on one job, by its id, with the year.
+
+    Parameters
+    ----------
+    text, workload : of the job
+    shards : whether gradients or parameters are sharded (ZeRO 2, 3); None: as the software does
+    catalogue : to look the software up in
 
     Raises
     ------
-    InputError : software that trains no transformers
+    InputError : unknown software, or some that amounts to itself
+
+    Examples
+    --------
+    >>> from perfmodel.specs.store import Catalogue
+    >>> from perfmodel.workloads import workload
+    >>> job = "pytorch-channels-last@2023", workload("gpt2")
+    >>> [named_software(*job, shards, Catalogue.built_in()) for shards in (True, False)]
+    ['fsdp@2023', 'pytorch@2023']
     """
-    framework, at, year = name.partition("@")
-    facts = release(framework, catalogue)
-    if facts.trains != "others" and facts.sharded_by is not None:
-        is_sharded = scenario.strategy == "fsdp" or scenario.sharding in ("zero2", "zero3")
-        return f"{facts.sharded_by if is_sharded else 'pytorch-ddp'}{at}{year}"
-    if facts.trains != "others":
-        return name
-    able = [id for id in catalogue.ids("software") if release(id, catalogue).trains != "others"]
-    usual = (DEFAULT_FOR_LAYOUTS, "pytorch-ddp", "fsdp", "nemo")
-    near = list(dict.fromkeys([*nearest(framework, able), *usual]))[:4]
-    raise InputError(
-        f"--framework {name}: the transformer model answers for {workload.id}, and does not know it; "
-        f"nearest: {', '.join(near)}"
-    )
+    name, at, year = text.partition("@")
+    seen: list[str] = []
+    while name not in seen:
+        seen.append(name)
+        known = catalogue.software(name)
+        other = workload.sample not in ("image", "volume") and known.without_images_by
+        other = other or (shards and known.sharded_by) or (shards is False and known.unsharded_by)
+        if not other:
+            return f"{known.id}{at}{year}"
+        name = other
+    raise InputError(f"--framework {text}: its files say that {' is '.join([*seen, name])}")
+
+
+def transformer_software(text: str, workload: Workload, shards: bool | None, catalogue: Catalogue) -> str:
+    """Return ``named_software`` of a job that the transformer model answers.
+
+    Raises
+    ------
+    InputError : as there, or software that trains no such transformers
+    """
+    name = named_software(text, workload, shards, catalogue)
+    if release(name, catalogue).trains == "others":
+        raise InputError(
+            f"--framework {text}: it trains no transformers such as {workload.id}; "
+            f"{DEFAULT_FOR_LAYOUTS}, {DEFAULT}, fsdp and nemo do"
+        )
+    return name
 
 
 def _refuse_layout_only(scenario: Scenario, workload: Workload, catalogue: Catalogue) -> None:
@@ -266,14 +295,20 @@ def _refuse_layout_only(scenario: Scenario, workload: Workload, catalogue: Catal
             f"--micro-batch-size: of {workload.id} that goes with a layout, a degree above 1 or --sharding "
             "zero1; without one the batch of a GPU is --local-batch-size"
         )
-    if name is not None and release(name, catalogue).trains == "transformers":
+    software = named_software(name or DEFAULT, workload, False, catalogue)
+    if name is not None and release(software, catalogue).trains == "transformers":
         option = f"framework {name}"
+        if not has_layouts(workload):
+            raise InputError(
+                f"--{option}: it trains transformers alone, which {workload.id} is not; "
+                f"{DEFAULT}, tensorflow and mxnet train it"
+            )
     elif scenario.precision == "fp8":
         option = "precision fp8"
+        if not has_layouts(workload):
+            raise _no_transformer(option, workload)
     else:
         return
-    if not has_layouts(workload):
-        raise _no_transformer(option, workload)
     raise InputError(
         f"--{option}: of {workload.id} that goes with a layout, e.g. --sharding zero1; without one the "
         "data-parallel model answers, which does not know it"

@@ -20,9 +20,10 @@ from perfmodel.prediction.bound import end_at, least_layout_time
 from perfmodel.prediction.layout_order import Timed, slower_than_first
 from perfmodel.prediction.memory_odds import memory_figures
 from perfmodel.prediction.open_options import left_open_by
+from perfmodel.sharing import transformer_software
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.layout import caveats, check_adapters
-from perfmodel.specs.software import DEFAULT_FOR_LAYOUTS, parts, release, software_id
+from perfmodel.specs.software import DEFAULT_FOR_LAYOUTS, parts, release
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.profiled import NORMAL_80
 from perfmodel.step.terms import PART_OF_STEP
@@ -238,7 +239,8 @@ def layouts(
         )
     check_adapters(lora, model)
     known = Catalogue.of(catalogue)
-    name, facts = parts(software_id(framework, known))[0], release(framework, known)
+    software = transformer_software(framework, network, None, known)
+    name, facts = parts(software)[0], release(software, known)
     where: dict[str, Any] = {"node": node, "accelerator": accelerator, "inter_link": inter_link}
     where |= {"nics": nics, "connections": connections, "network_cap": network_cap}
     fabric = fabric_on(known, gpus, **where)

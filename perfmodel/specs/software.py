@@ -48,8 +48,6 @@ class Release(Spec):
 
     trains: Literal["any", "transformers", "others"] = "any"
     """Networks it trains: any, transformers that predict tokens or have a layout, or all others."""
-    sharded_by: Id | None = None
-    """The software by which it shards gradients or parameters (ZeRO 2, 3), where that has another name."""
     fused: bool = False
     """A compiler or hand-written kernels join elementwise operations with their neighbours."""
     unfused_transformer: bool = False
@@ -169,6 +167,12 @@ class Software(SourcedSpec):
 
     based_on: Id | None = None
     """Software whose releases have all facts that this file does not state."""
+    sharded_by: Id | None = None
+    """The software by which it shards gradients or parameters (ZeRO 2, 3), where that has another name."""
+    unsharded_by: Id | None = None
+    """The software that it amounts to where nothing is sharded."""
+    without_images_by: Id | None = None
+    """The software that it amounts to where samples are no images."""
     versions: dict[Year, Release] = fresh(dict)
     """Facts by the first year that they hold from; a later release keeps what it does not state."""
     provenance: Annotated[tuple[FactsProvenance, ...], Within(strict=False)] = ()
