@@ -1,5 +1,8 @@
 """Software as data: releases by year, software based on other, one's own, and what it is refused for."""
 
+import itertools
+import re
+
 import pytest
 
 import perfmodel
@@ -99,3 +102,82 @@ def test_own_software_of_a_request_is_taken_as_a_file_is():
     table = {"name": "My trainer", "based_on": "nemo"}
     catalogue = Catalogue.with_tables({"software": {"mine": table}})
     assert release("mine@2024", catalogue) == release("nemo@2024", BUILT_IN)
+
+
+NETWORKS = {
+    "resnet50": "v100-sxm2-16gb",
+    "vgg16": "a100-sxm4-80gb",
+    "mobilenet-v2": "t4",
+    "bert-large": "a100-sxm4-80gb",
+    "vit-base-16": "a100-sxm4-80gb",
+    "gnmt": "v100-sxm2-16gb",
+    "dlrm": "a100-sxm4-80gb",
+    "ncf": "v100-sxm2-16gb",
+    "gpt2": "a100-sxm4-80gb",
+    "llama-3-8b": "h100-sxm5-80gb",
+    "mixtral-8x7b": "h100-sxm5-80gb",
+}
+"""Convolutional, encoding, recurrent, recommending and GPT-like ones, and what each is trained on."""
+
+
+def answers_of(network):
+    """Return the prediction by each software that trains a network, by its id."""
+    result, refused = {}, {}
+    for id in BUILT_IN.ids("software"):
+        try:
+            result[id] = perfmodel.predict(
+                workload=network, gpus=8, accelerator=NETWORKS[network], framework=id
+            )
+        except InputError as error:
+            refused[id] = str(error)
+    reasons = re.compile("transformers alone|no transformers|goes with a layout")
+    assert all(reasons.search(why) for why in refused.values())
+    return result
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_software_alone_separates_answers_only_by_what_was_measured(network):
+    answers = answers_of(network)
+    assert len(answers) > 15
+    apart = 0
+    for one, other in itertools.combinations(answers, 2):
+        first, second = answers[one].interval, answers[other].interval
+        if first.low_80 <= second.high_80 and second.low_80 <= first.high_80:
+            continue
+        apart += 1
+        job = {"workload": network, "gpus": 8, "accelerator": NETWORKS[network]}
+        notes = perfmodel.compare(*({**job, "framework": name} for name in (one, other))).notes
+        names = [answers[name].scenario["framework"] for name in (one, other)]
+        named = [note for note in notes if all(name in note for name in names)]
+        assert any("learned from runs of" in note and "longer than" in note for note in named), (one, other)
+    assert apart == 0 or network in ("gpt2", "llama-3-8b")
+
+
+@pytest.mark.parametrize(
+    ("network", "options", "names"),
+    [
+        ("gpt2", {}, ("pytorch", "torch", "pytorch-ddp", "DDP", "pytorch-channels-last", "nhwc pytorch")),
+        ("gpt2", {"sharding": "zero3"}, ("pytorch", "fsdp", "FSDP2", "pytorch-ddp", "pytorch-channels-last")),
+        ("gpt2", {"sharding": "none"}, ("pytorch", "fsdp", "pytorch-fsdp")),
+        ("gpt2", {"strategy": "fsdp"}, ("pytorch", "fsdp")),
+        ("gpt2", {}, ("megatron-core", "mcore", "Megatron-Bridge")),
+        ("resnet50", {}, ("pytorch", "torch", "pytorch-ddp", "ddp", "fsdp", "pytorch-fsdp")),
+        ("bert-large", {}, ("pytorch", "pytorch-ddp", "fsdp", "pytorch-channels-last")),
+        ("dlrm", {}, ("pytorch", "pytorch-ddp", "fsdp", "pytorch-channels-last")),
+    ],
+)
+def test_one_job_in_any_words_of_software_has_one_answer(network, options, names):
+    job = {"workload": network, "gpus": 8, "accelerator": NETWORKS[network]} | options
+    first, *others = (perfmodel.predict(**job, framework=name) for name in names)
+    for other in others:
+        assert other.scenario == first.scenario
+        assert other.terms == first.terms
+        assert other.interval.high_80 == first.interval.high_80
+
+
+def test_layouts_take_software_by_any_of_its_names():
+    job = {"workload": "llama-3-8b", "gpus": 8, "node": "dgx-h100", "global_batch_size": 64}
+    first, *others = (perfmodel.layouts(**job, framework=name) for name in ("megatron-core", "mcore"))
+    assert all(other.rows == first.rows for other in others)
+    with pytest.raises(InputError, match="torch7: it trains no transformers such as llama-3-8b"):
+        perfmodel.layouts(**job, framework="torch7")
