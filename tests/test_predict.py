@@ -19,7 +19,6 @@ from perfmodel.calibration import calibration
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
 from perfmodel.resolve import WITHIN_A_NODE, resolve
-from perfmodel.specs.framework import EARLIEST_YEAR, LATEST_YEAR, USUAL_AGE
 from perfmodel.specs.scenario import (
     LARGEST_BATCH_SIZE,
     LARGEST_WORLD_SIZE,
@@ -29,6 +28,7 @@ from perfmodel.specs.scenario import (
     Scenario,
     Strategy,
 )
+from perfmodel.specs.software import EARLIEST_YEAR, LATEST_YEAR, USUAL_AGE
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.computation import Computation
 from perfmodel.step.evaluate import evaluate

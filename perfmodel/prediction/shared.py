@@ -20,7 +20,7 @@ from perfmodel.prediction.result import Prediction, Traffic
 from perfmodel.prediction.verdict import part, placement
 from perfmodel.resolve import Setting
 from perfmodel.specs.layout import SELECTIVE, Layout
-from perfmodel.specs.stack import AMPERE
+from perfmodel.specs.software import AMPERE
 from perfmodel.step.evaluate import start_of
 from perfmodel.step.terms import TERMS
 from perfmodel.transformers.evaluate import (
@@ -116,10 +116,10 @@ def _caveats(setting: Setting, layout: Layout, selects_nothing: bool) -> list[st
     """Return what is possible and poor on this machine."""
     remarks = []
     own = setting.accelerator.compute_capability
-    if own and setting.stack and own < setting.stack.flash_from <= AMPERE:
+    if own and own < setting.framework.flash_from <= AMPERE:
         remarks.append(
             f"attention keeps its scores on {setting.accelerator.id}: the kernels of {setting.software} that "
-            f"keep none need compute capability {setting.stack.flash_from:g}, it has {own:g}"
+            f"keep none need compute capability {setting.framework.flash_from:g}, it has {own:g}"
         )
     domain = setting.accelerators_per_domain
     if layout.tensor_parallel > domain:
