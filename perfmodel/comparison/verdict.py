@@ -190,9 +190,9 @@ def _frameworks(cases: Sequence[Case]) -> list[str]:
     frameworks, years = zip(*(parse_framework(name) for name in software), strict=True)
     strategies = {one["strategy"] for one in asked}
     matters = {
-        "image": ["fused", "channels_first", "winograd"],
-        "sequence": ["fused", "unfused_transformer"],
-    }.get(cases[0].prediction.sample, ["fused"])
+        "image": ["fused", "adds_gradients", "channels_first", "winograd"],
+        "sequence": ["fused", "adds_gradients", "unfused_transformer"],
+    }.get(cases[0].prediction.sample, ["fused", "adds_gradients"])
     matters += ["native_decoding"] if "real" in {one["input"] for one in asked} else []
     matters += ["python_replicas"] if "data-parallel-single-process" in strategies else []
     matters += ["pipelined_servers", "server_shards"] if "parameter-server" in strategies else []

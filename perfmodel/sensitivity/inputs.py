@@ -186,6 +186,14 @@ INPUTS: tuple[Input, ...] = (
         {"s": 1},
     ),
     Input(
+        "product_set_up",
+        "s",
+        "of a product's kernel, before and after its work",
+        lambda c: changes.of_efficiency(c, "product_set_up"),
+        lambda c, f: changes.efficiency(c, f, "product_set_up"),
+        {"s": 1},
+    ),
+    Input(
         "dispatch_time",
         "s",
         "host time to launch a kernel: a slower host",
@@ -196,7 +204,7 @@ INPUTS: tuple[Input, ...] = (
     Input(
         "iteration_overhead",
         "s",
-        "of every iteration, whatever it does",
+        "of the host in every iteration, besides launches",
         lambda c: changes.of_efficiency(c, "iteration_overhead"),
         lambda c, f: changes.efficiency(c, f, "iteration_overhead"),
         {"s": 1},

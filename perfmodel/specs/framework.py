@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
@@ -39,6 +40,8 @@ class Framework(NamedTuple):
     """Comes with MLPerf's training settings, not with those its manual begins with."""
     native_decoding: bool = False
     """Samples are decoded by compiled code made for it, or on the accelerator, not by Python workers."""
+    adds_gradients: bool = False
+    """Clears the buffer of each gradient and adds into it, where others write it once."""
     winograd: Literal["none", "forward", "full"] = "full"
     """Passes of a 3x3 convolution with stride 1 that the library computes by Winograd's algorithm."""
 
@@ -46,14 +49,21 @@ class Framework(NamedTuple):
 FRAMEWORKS: dict[str, Framework] = {
     each.name: each
     for each in (
-        Framework("pytorch", pipelined_servers=True, channels_first=True, python_replicas=True),
-        Framework("pytorch-channels-last", pipelined_servers=True, python_replicas=True),
+        Framework(
+            "pytorch",
+            pipelined_servers=True,
+            channels_first=True,
+            python_replicas=True,
+            adds_gradients=True,
+        ),
+        Framework("pytorch-channels-last", pipelined_servers=True, python_replicas=True, adds_gradients=True),
         Framework(
             "pytorch-apex",
             pipelined_servers=True,
             channels_first=True,
             python_replicas=True,
             native_decoding=True,
+            adds_gradients=True,
         ),
         Framework("pytorch-ngc", tuned_recipe=True, python_replicas=True, native_decoding=True),
         Framework("tensorflow", unfused_transformer=True, native_decoding=True, server_shards="round-robin"),
@@ -67,9 +77,9 @@ FRAMEWORKS: dict[str, Framework] = {
         Framework("oneflow", fused=True, native_decoding=True),
         Framework("mindspore", unfused_transformer=True, native_decoding=True),
         Framework("mindspore-fused", fused=True, native_decoding=True),
-        Framework("torch7"),
-        Framework("torch7-cudnn-5.0", winograd="forward"),
-        Framework("torch7-cudnn-4", winograd="none"),
+        Framework("torch7", adds_gradients=True),
+        Framework("torch7-cudnn-5.0", winograd="forward", adds_gradients=True),
+        Framework("torch7-cudnn-4", winograd="none", adds_gradients=True),
     )
 }
 """By name.  ``-ngc`` is NVIDIA's container, with layouts and fused kernels chosen for matrix units; cuDNN
@@ -79,7 +89,15 @@ servers of PyTorch are BytePS's, which work in blocks of 4 MB.
 TensorFlow deals whole variables to its servers in turn (``tf.train.replica_device_setter``, documentation of
 r1.15, read 2026-11-21); MXNet splits an array of more than a million elements over all of them
 (``MXNET_KVSTORE_BIGARRAY_BOUND`` in src/kvstore/kvstore_dist.h, read 2026-11-21); BytePS and Paddle split
-everything into small blocks.  Nothing is known of the servers of the others: even shards are assumed."""
+everything into small blocks.  Nothing is known of the servers of the others: even shards are assumed.
+
+PyTorch's ``zero_grad`` clears gradients before 2.0, which drops them (pytorch/pytorch pull request 92731,
+read 2026-11-26); that NVIDIA's examples drop them themselves is assumed.  Torch's backward pass
+accumulates gradients, which ``zeroGradParameters`` clears (its manual of modules, read 2026-11-26).  The
+others are assumed to write gradients once."""
+
+DROPS_GRADIENTS_FROM = dict.fromkeys(("pytorch", "pytorch-channels-last", "pytorch-apex"), 2023)
+"""Year of the release that no longer adds gradients to cleared buffers: PyTorch 2.0."""
 
 FACTS: dict[str, tuple[str, str]] = {
     "fused": ("elementwise operations fused", "a kernel for each elementwise operation"),
@@ -90,6 +108,7 @@ FACTS: dict[str, tuple[str, str]] = {
     "channels_first": ("images channels first", "images channels last"),
     "python_replicas": ("replicas copied out in Python", "replicas copied out natively"),
     "pipelined_servers": ("servers answer block by block", "servers answer whole tensors"),
+    "adds_gradients": ("gradients added to cleared buffers", "gradients written once"),
     "native_decoding": ("decoding by compiled code", "decoding by Python workers"),
     "winograd": ("Winograd's algorithm: {}", ""),
     "server_shards": ("gradients dealt out to servers: {}", ""),
@@ -195,7 +214,9 @@ def parse_framework(text: str) -> tuple[Framework, int]:
     name, at, year = framework_id(text).partition("@")
     framework = FRAMEWORKS.get(name) or Framework(name)
     if not at:
-        return framework, LATEST_YEAR
+        year = str(LATEST_YEAR)
     if not (year.isdecimal() and len(year) == 4):
         raise InputError(f"--framework {text}: expected a year after @, e.g. {name}@2020")
-    return framework, min(max(int(year), EARLIEST_YEAR), LATEST_YEAR)
+    known = min(max(int(year), EARLIEST_YEAR), LATEST_YEAR)
+    adds = framework.adds_gradients and known < DROPS_GRADIENTS_FROM.get(name, math.inf)
+    return framework._replace(adds_gradients=adds), known
