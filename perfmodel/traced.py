@@ -33,7 +33,7 @@ class Leaf(NamedTuple):
 class Traced:
     """A number or an array, with its history; as good as its value in comparisons, and no key of a cache."""
 
-    __slots__ = ("backward", "call", "is_tied", "leaf", "operation", "parents", "value")
+    __slots__ = ("arguments", "backward", "call", "is_tied", "leaf", "operation", "parents", "value")
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(
@@ -44,12 +44,15 @@ class Traced:
         backward: Callable[[Any], Iterable[Any]] | None = None,
         leaf: Leaf | None = None,
         is_tied: bool = False,
+        arguments: tuple[Any, ...] | None = None,
     ) -> None:
         self.value = value
         self.operation = operation
         """Empty for a leaf."""
         self.parents = parents
         """The traced numbers it was made from."""
+        self.arguments = parents if arguments is None else arguments
+        """Of the operation: these and plain values."""
         self.backward = backward
         """From its gradient to those of its parents."""
         self.leaf = leaf
@@ -89,11 +92,8 @@ class Traced:
             return made(name, function, *inputs)
         if name in ("concatenate", "stack"):
             return _joined(name, function, inputs[0], options.get("axis", *inputs[1:] or (0,)))
-        if name == "bincount" and isinstance(inputs[0], np.ndarray):
-            weights = options["weights"]
-            return Traced(
-                function(inputs[0], weights.value), name, (weights,), lambda gradient: [gradient[inputs[0]]]
-            )
+        if name == "bincount":
+            return made(name, function, inputs[0], options["weights"])
         if name == "broadcast_to":
             return made(name, lambda a: function(a, *inputs[1:]), inputs[0])
         if name in ("expand_dims", "reshape", "squeeze", "ravel"):
@@ -270,7 +270,7 @@ def made(operation: str, compute: Callable[..., Any], *arguments: Any) -> Traced
 
     parents = tuple([each for _, each in rules if isinstance(each, Traced)])
     is_tied = ties(operation, values, {}) and len(set(map(id, arguments))) == len(arguments)
-    return Traced(result, operation, parents, backward, is_tied=is_tied)
+    return Traced(result, operation, parents, backward, is_tied=is_tied, arguments=arguments)
 
 
 def reduced(operation: str, compute: Callable[..., Any], of: Traced, **options: Any) -> Traced:
@@ -298,7 +298,7 @@ def _joined(name: str, function: Any, parts: Any, axis: int) -> Traced:
         return [piece for piece, each in zip(pieces, parts, strict=True) if isinstance(each, Traced)]
 
     parents = tuple([each for each in parts if isinstance(each, Traced)])
-    return Traced(function(values, axis=axis), name, parents, backward)
+    return Traced(function(values, axis=axis), name, parents, backward, arguments=tuple(parts))
 
 
 def _plain_items(inputs: Any) -> Any:
@@ -317,16 +317,17 @@ def _lost(by: str) -> TypeError:
 def _formula_around(trace: Trace) -> Call | None:
     """Return the call of the outermost registered formula that runs: the frames on the stack say which."""
     frame: FrameType | None = sys._getframe(2)
-    found, names = None, trace.names()
+    outermost, names = None, trace.names()
     while frame is not None:
         if frame.f_code in names:
-            found = frame
+            outermost = frame
+            trace.ran.setdefault(names[frame.f_code])
         frame = frame.f_back
-    if found is None:
+    if outermost is None:
         return None
-    call = trace.running.get(found)
+    call = trace.running.get(outermost)
     if call is None:
-        call = trace.running[found] = Call(names[found.f_code], _arguments(found))
+        call = trace.running[outermost] = Call(names[outermost.f_code], _arguments(outermost))
         trace.calls.append(call)
     return call
 
@@ -349,35 +350,13 @@ _METHODS = {
     ("maximum", "reduce"): "max",
     ("minimum", "reduce"): "min",
     ("add", "accumulate"): "cumsum",
+    ("maximum", "accumulate"): "cummax",
 }
-_UNTRACED = frozenset(
-    (
-        "less",
-        "less_equal",
-        "greater",
-        "greater_equal",
-        "equal",
-        "not_equal",
-        "isfinite",
-        "isnan",
-        "isinf",
-        "logical_not",
-        "logical_and",
-        "logical_or",
-        "ndim",
-        "shape",
-        "size",
-        "zeros_like",
-        "ones_like",
-        "empty_like",
-        "full_like",
-        "argsort",
-        "argmin",
-        "argmax",
-        "any",
-        "all",
-    )
-)
+_COMPARING = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
+_TRUTH = ("isfinite", "isnan", "isinf", "logical_not", "logical_and", "logical_or", "any", "all")
+_PLACES = ("argsort", "argmin", "argmax")
+_SHAPES = ("ndim", "shape", "size", "zeros_like", "ones_like", "empty_like", "full_like")
+_UNTRACED = frozenset((*_COMPARING, *_TRUTH, *_PLACES, *_SHAPES))
 """Functions of numpy that look at values, or at shapes alone."""
 
 
@@ -392,6 +371,11 @@ maximum, minimum = _operation("maximum"), _operation("minimum")
 ceil, floor = _operation("ceil"), _operation("floor")
 sqrt, exp, where = _operation("sqrt"), _operation("exp"), _operation("where")
 log, log2, log1p = _operation("log"), _operation("log2"), _operation("log1p")
+
+
+def number(value: Traced) -> Traced:
+    """Return a traced number, or an array of one, as a traced float."""
+    return made("reshape", lambda a: float(np.asarray(a).item()), value)
 
 
 def array(values: Any) -> Traced:
