@@ -133,8 +133,8 @@ def possible(picked: Mapping[str, Any]) -> dict[str, str]:
         result["expert-parallel"] = _listed(
             _divisors(gcd(model.experts, ranks)), f"divide {model.experts} experts, and data x context"
         )
-    if setting.stack is not None:
-        known = setting.stack.shardings if stages == 1 else setting.stack.pipelined_shardings
+    if setting.layout is not None:
+        known = setting.framework.shardings if stages == 1 else setting.framework.pipelined_shardings
         result["sharding"] = f"{', '.join(known)}: known of {setting.software}" + (
             " with stages" * (stages > 1)
         )

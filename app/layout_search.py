@@ -19,7 +19,7 @@ from perfmodel.errors import InputError
 from perfmodel.sharing import predicts_tokens
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.layout import DEGREES, NEUTRAL, RECOMPUTE, SHARDING
-from perfmodel.specs.stack import DEFAULT_STACK
+from perfmodel.specs.software import DEFAULT_FOR_LAYOUTS
 from perfmodel.transformers.words import short
 from perfmodel.workloads import workload
 from perfmodel.workloads.preset_names import LANGUAGE, VISION
@@ -210,7 +210,7 @@ def as_link(picked: Mapping[str, Any], row: LayoutRow, network: str | None = Non
 
 
 LAID_OUT_ALONE = ("framework", "sharding", "recompute", "virtual-stages", "micro-batch-size")
-USUAL = {"framework": DEFAULT_STACK, "precision": "bf16"}
+USUAL = {"framework": DEFAULT_FOR_LAYOUTS, "precision": "bf16"}
 """What ``layouts`` takes, and ``predict`` by itself may not."""
 
 

@@ -7,14 +7,11 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import NamedTuple
 
-from perfmodel.specs.accelerator import Accelerator
-from perfmodel.specs.framework import framework_id
-from perfmodel.specs.link import Link
 from perfmodel.specs.names import taken_as
-from perfmodel.specs.node import Node
 from perfmodel.specs.options import Offers, declared
 from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue, Kind
+from perfmodel.specs.software import software_id
+from perfmodel.specs.store import AnySpec, Catalogue, Kind
 from perfmodel.workloads import understood
 
 
@@ -49,7 +46,7 @@ def _ids(names: tuple[str | None, ...], catalogue: Catalogue) -> tuple[dict[str,
     for field, name in zip(BY_ID, names, strict=True):
         if name is None:
             continue
-        id = _SINGLE[field](name) if field in _SINGLE else id_of(NAMED[field], name, catalogue)
+        id = _SINGLE[field](name, catalogue) if field in _SINGLE else id_of(NAMED[field], name, catalogue)
         if id != name:
             one = meaning_of(field, name, catalogue)
             ids[field] = one.id
@@ -65,7 +62,7 @@ def meaning_of(field: str, name: str, catalogue: Catalogue) -> Meant:
     InputError : an unknown name, or one that fits several things of which none is the most common
     """
     if field in _SINGLE:
-        return Meant(field, name, _SINGLE[field](name), ())
+        return Meant(field, name, _SINGLE[field](name, catalogue), ())
     if NAMED[field] == "workloads":
         network = understood(name)
         return Meant(field, name, network.id, network.others)
@@ -83,13 +80,13 @@ def id_of(offers: Offers, name: str, catalogue: Catalogue) -> str:
     return understood(name).id if offers == "workloads" else _HARDWARE[offers][1](catalogue, name).id
 
 
-def _storage_id(name: str) -> str:
+def _storage_id(name: str, catalogue: Catalogue) -> str:
     from perfmodel.specs.storage import storage_id
 
     return storage_id(name)
 
 
-_HARDWARE: dict[Offers, tuple[Kind, Callable[[Catalogue, str], Accelerator | Node | Link]]] = {
+_HARDWARE: dict[Offers, tuple[Kind, Callable[[Catalogue, str], AnySpec]]] = {
     "accelerators": ("accelerators", Catalogue.accelerator),
     "nodes": ("nodes", Catalogue.node),
     "links in a node": ("links", Catalogue.link),
@@ -100,7 +97,7 @@ NAMED: dict[str, Offers] = {
     field: one.info.offers for field, one in declared(Scenario).items() if one.info.offers in LOOKED_UP
 }
 """Options that name a thing of the catalogue, and of what they do."""
-_SINGLE = {"framework": framework_id, "storage": _storage_id}
+_SINGLE = {"framework": software_id, "storage": _storage_id}
 """Names that fit one thing each."""
 BY_ID = (*NAMED, *_SINGLE)
 """Options that name a thing that has an id."""

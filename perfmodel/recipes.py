@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from perfmodel.epochs_to_target import EpochsFit, epochs_fit
 from perfmodel.errors import InputError
-from perfmodel.specs.framework import parse_framework
+from perfmodel.specs.software import release
+from perfmodel.specs.store import Catalogue
 
 if TYPE_CHECKING:
     from perfmodel.specs.accelerator import Accelerator
@@ -125,10 +126,19 @@ def benchmark_of(workload: str) -> str | None:
     return next((name for name, each in benchmarks().items() if workload in each.workloads), None)
 
 
-def usual_recipe(benchmark: str, framework: str | None) -> str:
+def usual_recipe(benchmark: str, framework: str | None, catalogue: Catalogue | None = None) -> str:
     """Return the recipe that goes with a framework: tuned recipes with tuned software, stock with other.
 
     Where nobody names software, BERT has MLPerf's target; its stock recipe is the whole pre-training.
+
+    Parameters
+    ----------
+    benchmark, framework : of the job
+    catalogue : that has the software; without one, software of one's own has no tuned recipe
+
+    Raises
+    ------
+    InputError : software that the catalogue does not know
 
     >>> usual_recipe("resnet50", None), usual_recipe("resnet50", "mxnet-ngc"), usual_recipe("bert", None)
     ('stock', 'mlperf', 'mlperf')
@@ -137,7 +147,13 @@ def usual_recipe(benchmark: str, framework: str | None) -> str:
     """
     if framework is None:
         return benchmarks()[benchmark].usual_recipe
-    return "mlperf" if parse_framework(framework)[0].tuned_recipe else "stock"
+    try:
+        is_tuned = release(framework, Catalogue.of(catalogue)).tuned_recipe
+    except InputError:
+        if catalogue is not None:
+            raise
+        is_tuned = False
+    return "mlperf" if is_tuned else "stock"
 
 
 def recipe(benchmark: str, name: str, target: str | None = None) -> Recipe:

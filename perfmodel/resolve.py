@@ -9,17 +9,17 @@ from perfmodel.calibration import calibration
 from perfmodel.errors import InputError
 from perfmodel.link_caveats import GENERIC_NODE, check_racks, doubt_adapters, doubt_links, require_network
 from perfmodel.named import by_id
-from perfmodel.sharing import batch_of, shared
+from perfmodel.sharing import batch_of, named_software, shared
 from perfmodel.specs.accelerator import USUAL_POWER, Accelerator
 from perfmodel.specs.compression import Scheme, compression_of
 from perfmodel.specs.formats import FORMATS, Format, OptimizerStates, states_of
-from perfmodel.specs.framework import DEFAULT_FRAMEWORK, Framework, parse_framework, with_usual_year
 from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
 from perfmodel.specs.overlap import usual_overlap
 from perfmodel.specs.placement import domains, is_slice, nodes_filled
 from perfmodel.specs.rings import check_rings
 from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.software import DEFAULT, Release, learned_year, release, with_usual_year
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.torus import take_torus
 from perfmodel.specs.updates import Updates, network_of, updates_of
@@ -32,7 +32,6 @@ from perfmodel.workloads.tables import with_embedding
 if TYPE_CHECKING:
     from perfmodel.profile import Profile
     from perfmodel.specs.layout import Layout
-    from perfmodel.specs.stack import Stack
     from perfmodel.workloads.feed import Feed
 
 _T = TypeVar("_T")
@@ -79,9 +78,11 @@ class Setting(NamedTuple):
     optimizer: str
     states: OptimizerStates
     software: str
-    """``FRAMEWORK@YEAR``"""
-    framework: Framework
+    """``NAME@YEAR``"""
+    framework: Release
+    """What the software does."""
     software_year: int
+    """Of those that the data-parallel model has learned of."""
     strategy: str
     overlap: str
     servers: Any
@@ -107,8 +108,6 @@ class Setting(NamedTuple):
     warnings: tuple[str, ...]
     layout: Layout | None = None
     """How a transformer is shared out; None where copies of the network are trained."""
-    stack: Stack | None = None
-    """Facts of the software that does."""
     measured: tuple[Setting, ...] = ()
     """The runs that anchors were measured on, of a transformer with a layout."""
     repeat: Repeat | None = None
@@ -116,6 +115,11 @@ class Setting(NamedTuple):
     """How gradients are made smaller."""
     updates: Updates | None = None
     """How gradients become updates, where that is not one update from all of them in step."""
+
+    @property
+    def software_name(self) -> str:
+        """Its name without the year."""
+        return self.software.partition("@")[0]
 
     @property
     def local_aggregation(self) -> bool:
@@ -189,7 +193,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     intra = catalogue.link(
         scenario.intra_link or node.intra_link or accelerator.peer_link or accelerator.host_link
     )
-    sharing = shared(scenario, workload, accelerator, warnings.append)
+    sharing = shared(scenario, workload, accelerator, catalogue, warnings.append)
     workload = with_embedding(workload, scenario, taken, warnings)
     strategy = network_of(scenario.strategy)
     groups = domains(nodes, node, intra, scenario.inter_link)
@@ -226,9 +230,9 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
             f"--strategy {scenario.strategy} stays within one machine; {node.id} holds {node.accelerators}, "
             f"so {scenario.world_size} GPUs need all-reduce or parameter-server"
         )
-    named = scenario.framework or DEFAULT_FRAMEWORK
+    named = named_software(scenario.framework or DEFAULT, workload, False, catalogue)
     software = sharing.software if sharing else with_usual_year(named, accelerator.year)
-    framework, year = parse_framework(software)
+    framework = release(software, catalogue)
     shards, server_node = framework.server_shards, node
     if strategy == "parameter-server":
         servers = taken.take("servers", scenario.servers, 1)
@@ -282,7 +286,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         states=states_of(optimizer, FORMATS[precision], framework.adds_gradients),
         software=software,
         framework=framework,
-        software_year=year,
+        software_year=learned_year(software),
         strategy="all-reduce" if strategy == "fsdp" else strategy,
         overlap=_overlap(scenario, taken) if sharing is None else "none",
         servers=servers,
@@ -302,7 +306,6 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         defaults=tuple(taken),
         warnings=tuple(warnings),
         layout=None if sharing is None else sharing.layout,
-        stack=None if sharing is None else sharing.stack,
         measured=measured,
         compression=compression_of(scenario),
         updates=updates and updates.settled(scenario.world_size),

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from perfmodel.errors import InputError, nearest
-from perfmodel.specs.framework import DEFAULT_FRAMEWORK, FRAMEWORKS
+from perfmodel.errors import InputError
 from perfmodel.specs.layout import DEGREES, NEUTRAL, NO_STAGES, RECOMPUTE, SHARDING
+from perfmodel.specs.software import DEFAULT, DEFAULT_FOR_LAYOUTS, LATEST_RELEASE, parts, release, software_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,13 +18,15 @@ if TYPE_CHECKING:
     from perfmodel.specs.accelerator import Accelerator
     from perfmodel.specs.layout import Layout, Sharding
     from perfmodel.specs.scenario import Scenario
-    from perfmodel.specs.stack import Stack
+    from perfmodel.specs.store import Catalogue
     from perfmodel.specs.workload import Workload
 
 Model = Literal["data-parallel", "transformer"]
 """Of every accelerator holding the whole network, in layers; or of a transformer under a layout."""
 PRECISIONS = {"amp": "fp16", "fp16": "fp16", "bf16": "bf16", "fp8": "fp8"}
 """In which a stack trains, by what a scenario calls them."""
+SHARDS = {"none": False, "zero2": True, "zero3": True}
+"""Whether gradients or parameters are sharded, by the sharding that is asked for; by others that is open."""
 FIXED = {
     "overlap": (None, "software for transformers decides itself what it hides; leave it out"),
     "algorithm": ("auto", "software for transformers leaves that to its library; leave it out"),
@@ -42,8 +44,7 @@ class Shared(NamedTuple):
     """How a job shares a transformer out."""
 
     software: str
-    """``STACK@YEAR``"""
-    stack: Stack
+    """``NAME@YEAR``"""
     layout: Layout
     precision: str
     """In which it is usually trained there."""
@@ -107,7 +108,9 @@ def network_notes(workload: Workload, model: str | None) -> list[str]:
     return [*workload.notes, *([layout_note(workload)] if is_laid_out else [])]
 
 
-def stack_of(scenario: Scenario, workload: Workload, accelerator: Accelerator) -> str | None:
+def stack_of(
+    scenario: Scenario, workload: Workload, accelerator: Accelerator, catalogue: Catalogue
+) -> str | None:
     """Return the software that trains a job, as it is named, where the transformer model answers; else None.
 
     Raises
@@ -116,36 +119,40 @@ def stack_of(scenario: Scenario, workload: Workload, accelerator: Accelerator) -
         not know
     """
     if model_of(scenario, workload) == "data-parallel":
-        _refuse_layout_only(scenario, workload)
+        _refuse_layout_only(scenario, workload, catalogue)
         return None
     if scenario.strategy not in ("all-reduce", "fsdp"):
         raise InputError(
             f"--strategy {scenario.strategy}: the transformer model answers for {workload.id}, and sums "
             "gradients by all-reduce or fsdp"
         )
-    name = scenario.framework
-    if name is None:
+    if scenario.framework is None:
         if scenario.strategy == "fsdp":
             return "fsdp"
-        return "maxtext" if accelerator.is_tpu else _default()
-    return _stack_called(name, scenario, workload)
+        return "maxtext" if accelerator.is_tpu else DEFAULT_FOR_LAYOUTS
+    shards = scenario.strategy == "fsdp" or SHARDS.get(scenario.sharding or "")
+    return transformer_software(scenario.framework, workload, shards, catalogue)
 
 
 def shared(
-    scenario: Scenario, workload: Workload, accelerator: Accelerator, remark: Callable[[str], None]
+    scenario: Scenario,
+    workload: Workload,
+    accelerator: Accelerator,
+    catalogue: Catalogue,
+    remark: Callable[[str], None],
 ) -> Shared | None:
     """Return how a job shares a transformer out; None where it trains copies of the network.
 
     Parameters
     ----------
-    scenario, workload, accelerator : of the job
+    scenario, workload, accelerator, catalogue : of the job
     remark : takes what is possible and poor
 
     Raises
     ------
     InputError : a layout that is none, or options that do not go with it
     """
-    name = stack_of(scenario, workload, accelerator)
+    name = stack_of(scenario, workload, accelerator, catalogue)
     model, length = workload.architecture, workload.tokens
     if name is None or model is None or length is None:
         if scenario.virtual_stages > 1:
@@ -154,9 +161,10 @@ def shared(
     if not predicts_tokens(workload):
         remark(layout_note(workload))
     from perfmodel.specs.layout import caveats, check, check_adapters, layout_of
-    from perfmodel.specs.stack import stack_named
 
-    software, facts = stack_named(name)
+    id, year = parts(software_id(name, catalogue))
+    software = f"{id}@{year or LATEST_RELEASE}"
+    facts = release(software, catalogue)
     _refuse(scenario, software)
     all_or_nothing = "zero3" in facts.shardings and not facts.shards_states_alone
     usual: Sharding = "zero3" if all_or_nothing else "zero1" if facts.shards_optimizer else "none"
@@ -196,7 +204,7 @@ def shared(
         remark(f"{software} is not known to share {sharding} there; known: {', '.join(known)}")
     for words in caveats(layout, model):
         remark(words)
-    return Shared(software, facts, layout, "bf16" if "bf16" in accelerator.peak_flops else "fp16")
+    return Shared(software, layout, "bf16" if "bf16" in accelerator.peak_flops else "fp16")
 
 
 def batch_of(
@@ -226,30 +234,57 @@ def predicts_tokens(workload: Workload) -> bool:
     return model is not None and model.predicts_next_token and workload.tokens is not None
 
 
-def _stack_called(name: str, scenario: Scenario, workload: Workload) -> str:
-    """Return the stack of a framework's name; PyTorch is its DDP, or its FSDP where gradients are sharded.
+def named_software(text: str, workload: Workload, shards: bool | None, catalogue: Catalogue) -> str:
+    """Return the software that ``NAME`` or ``NAME@YEAR`` amounts to on one job, by its id, with the year.
+
+    Parameters
+    ----------
+    text, workload : of the job
+    shards : whether gradients or parameters are sharded (ZeRO 2, 3); None: as the software does
+    catalogue : to look the software up in
 
     Raises
     ------
-    InputError : a framework that is no stack
+    InputError : unknown software, or some that amounts to itself
+
+    Examples
+    --------
+    >>> from perfmodel.specs.store import Catalogue
+    >>> from perfmodel.workloads import workload
+    >>> job = "pytorch-channels-last@2023", workload("gpt2")
+    >>> [named_software(*job, shards, Catalogue.built_in()) for shards in (True, False)]
+    ['fsdp@2023', 'pytorch@2023']
     """
-    from perfmodel.specs.stack import CALLED, STACKS
-
-    framework, at, year = name.partition("@")
-    if framework not in FRAMEWORKS or framework in STACKS:
-        return name
-    if framework == DEFAULT_FRAMEWORK:
-        is_sharded = scenario.strategy == "fsdp" or scenario.sharding in ("zero2", "zero3")
-        return f"{'fsdp' if is_sharded else 'pytorch-ddp'}{at}{year}"
-    known = [*STACKS, *(alias for aliases in CALLED.values() for alias in aliases)]
-    near = list(dict.fromkeys([*nearest(framework, known), _default(), "pytorch-ddp", "fsdp", "nemo"]))[:4]
-    raise InputError(
-        f"--framework {name}: the transformer model answers for {workload.id}, and does not know it; "
-        f"nearest: {', '.join(near)}"
-    )
+    name, at, year = text.partition("@")
+    seen: list[str] = []
+    while name not in seen:
+        seen.append(name)
+        known = catalogue.software(name)
+        other = workload.sample not in ("image", "volume") and known.without_images_by
+        other = other or (shards and known.sharded_by) or (shards is False and known.unsharded_by)
+        if not other:
+            return f"{known.id}{at}{year}"
+        name = other
+    raise InputError(f"--framework {text}: its files say that {' is '.join([*seen, name])}")
 
 
-def _refuse_layout_only(scenario: Scenario, workload: Workload) -> None:
+def transformer_software(text: str, workload: Workload, shards: bool | None, catalogue: Catalogue) -> str:
+    """Return ``named_software`` of a job that the transformer model answers.
+
+    Raises
+    ------
+    InputError : as there, or software that trains no such transformers
+    """
+    name = named_software(text, workload, shards, catalogue)
+    if release(name, catalogue).trains == "others":
+        raise InputError(
+            f"--framework {text}: it trains no transformers such as {workload.id}; "
+            f"{DEFAULT_FOR_LAYOUTS}, {DEFAULT}, fsdp and nemo do"
+        )
+    return name
+
+
+def _refuse_layout_only(scenario: Scenario, workload: Workload, catalogue: Catalogue) -> None:
     """Refuse what the transformer model alone knows, of a job that the data-parallel model answers."""
     name = scenario.framework
     if scenario.micro_batch_size is not None:
@@ -260,14 +295,20 @@ def _refuse_layout_only(scenario: Scenario, workload: Workload) -> None:
             f"--micro-batch-size: of {workload.id} that goes with a layout, a degree above 1 or --sharding "
             "zero1; without one the batch of a GPU is --local-batch-size"
         )
-    if name is not None and name.partition("@")[0] not in FRAMEWORKS:
+    software = named_software(name or DEFAULT, workload, False, catalogue)
+    if name is not None and release(software, catalogue).trains == "transformers":
         option = f"framework {name}"
+        if not has_layouts(workload):
+            raise InputError(
+                f"--{option}: it trains transformers alone, which {workload.id} is not; "
+                f"{DEFAULT}, tensorflow and mxnet train it"
+            )
     elif scenario.precision == "fp8":
         option = "precision fp8"
+        if not has_layouts(workload):
+            raise _no_transformer(option, workload)
     else:
         return
-    if not has_layouts(workload):
-        raise _no_transformer(option, workload)
     raise InputError(
         f"--{option}: of {workload.id} that goes with a layout, e.g. --sharding zero1; without one the "
         "data-parallel model answers, which does not know it"
@@ -279,12 +320,6 @@ def _no_transformer(option: str, workload: Workload) -> InputError:
         f"--{option}: {workload.id} is no transformer whose architecture and tokens are known, "
         "e.g. llama-3-8b"
     )
-
-
-def _default() -> str:
-    from perfmodel.specs.stack import DEFAULT_STACK
-
-    return DEFAULT_STACK
 
 
 def _refuse(scenario: Scenario, software: str) -> None:

@@ -17,6 +17,7 @@ from perfmodel.specs.link import Link
 from perfmodel.specs.names import port_speed
 from perfmodel.specs.peer_graph import PeerGraph, ranks_of
 from perfmodel.specs.provenance import Quantity, SourcedSpec
+from perfmodel.specs.software import release
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.store import Kind as Catalogued
 
@@ -78,6 +79,7 @@ def report(catalogue: Catalogue, today: date, own: bool = False) -> list[Finding
         "accelerators": _accelerator,
         "links": _link,
         "nodes": _node,
+        "software": _software,
     }
     for kind, examine in examiners.items():
         for id in catalogue.own_ids(kind) if own else catalogue.ids(kind):
@@ -229,6 +231,12 @@ def _node(id: str, catalogue: Catalogue, today: date) -> Examined:
     if intra is not None and rate is not None:
         remarks += _graph(spec.peer_graph, rate, intra)
     return spec.accepted, remarks
+
+
+def _software(id: str, catalogue: Catalogue, today: date) -> Examined:
+    spec = catalogue.software(id)
+    release(id, catalogue)
+    return spec.accepted, _provenance(spec, today)
 
 
 def _instances(catalogue: Catalogue, today: date, own: bool) -> Examined:

@@ -36,7 +36,6 @@ from perfmodel.sensitivity.case import Case
 from perfmodel.sensitivity.elasticity import case_of
 from perfmodel.sensitivity.inputs import inputs_of
 from perfmodel.sharing import predicts_tokens
-from perfmodel.specs.framework import FRAMEWORKS
 from perfmodel.specs.layout import NEUTRAL, RECOMPUTE, SHARDING
 from perfmodel.specs.link import Link
 from perfmodel.specs.scenario import (
@@ -50,7 +49,7 @@ from perfmodel.specs.scenario import (
     Scenario,
     StrategyOfCopies,
 )
-from perfmodel.specs.stack import STACKS
+from perfmodel.specs.software import release
 from perfmodel.specs.storage import storages
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.communication import message_times
@@ -63,6 +62,11 @@ CATALOGUE = Catalogue.built_in()
 ACCELERATORS, NODES, LINKS = (CATALOGUE.ids(kind) for kind in ("accelerators", "nodes", "links"))
 WITHIN = [name for name in LINKS if CATALOGUE.link(name).scope == "intra"]
 BETWEEN = [name for name in LINKS if CATALOGUE.link(name).scope == "inter"]
+TRAINS = {name: release(name, CATALOGUE).trains for name in CATALOGUE.ids("software")}
+OF_ANY, OF_TRANSFORMERS = (
+    [name for name, trains in TRAINS.items() if trains in ("any", kind)]
+    for kind in ("others", "transformers")
+)
 ROUNDING = 1e-9
 ABSURD = "absurd number"
 """What ``predict`` says of an overflow or a division by zero."""
@@ -187,9 +191,7 @@ def question(seed: int, number: int) -> dict[str, Any]:
         "local_batch_size": sometimes(0.7, lambda: count(512)),
         "accumulation_steps": sometimes(0.2, lambda: count(16)),
         "optimizer": sometimes(0.3, lambda: rng.choice(get_args(Optimizer))),
-        "framework": sometimes(
-            0.5, lambda: rng.choice(sorted(FRAMEWORKS)) + rng.choice(("", "@2018", "@2020", "@2023"))
-        ),
+        "framework": sometimes(0.5, lambda: rng.choice(OF_ANY) + rng.choice(("", "@2018", "@2020", "@2023"))),
         "input": sometimes(0.3, lambda: rng.choice(get_args(Input))),
         "jitter": sometimes(0.3, lambda: rng.choice(JITTERS)),
         "anchor": sometimes(0.1, lambda: f"iteration_time={rng.lognormvariate(-1.5, 1):.4g}s@1"),
@@ -234,7 +236,7 @@ def _layout(rng: random.Random, name: str, accelerator: str) -> dict[str, Any]:
         "expert_parallel": rng.choice((1, 2)) if workload(name).architecture.experts else 1,
         "sharding": rng.choice((None, *SHARDING)),
         "recompute": rng.choice((None, *RECOMPUTE)),
-        "framework": rng.choice((None, *STACKS)),
+        "framework": rng.choice((None, *OF_TRANSFORMERS)),
         "precision": rng.choice([None, *has]),
         "inter_link": rng.choice((None, rng.choice(BETWEEN))),
         "nics": rng.choice((None, 1, 4, 8)),

@@ -17,11 +17,8 @@ from perfmodel.cli import COMMANDS, main
 from perfmodel.prediction import Prediction, predict
 from perfmodel.prediction.collective import Collective
 from perfmodel.resources import folder
-from perfmodel.specs.accelerator import Accelerator
-from perfmodel.specs.link import Link
-from perfmodel.specs.node import Node
 from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
+from perfmodel.specs.store import CLASSES, Catalogue
 from perfmodel.traces.timeline import write_timeline
 from perfmodel.workloads import groups, names, workload
 
@@ -99,7 +96,7 @@ def test_every_example_in_the_help_runs_and_answers_in_json_too(example, tmp_pat
         assert json.loads(result.stdout, parse_constant=pytest.fail)  # neither NaN nor Infinity
 
 
-@pytest.mark.parametrize(("kind", "model"), [("accelerators", Accelerator), ("nodes", Node), ("links", Link)])
+@pytest.mark.parametrize(("kind", "model"), CLASSES.items())
 def test_specs_json_is_what_a_spec_file_may_say(kind, model, invoke):
     listed = json.loads(invoke("specs", "list", kind, "--json").stdout)
     assert [spec["id"] for spec in listed] == Catalogue.built_in().ids(kind)

@@ -136,7 +136,7 @@ AMBIGUOUS = {
     ("intra_link", "PCIe Gen4"): ("pcie4-x16", "pcie4-x8"),
     ("intra_link", "pcie3"): ("pcie3-switch", "pcie3-x16"),
     ("node", "p3"): ("aws-p3.16xlarge, aws-p3.2xlarge", "aws-p3.8xlarge"),
-    ("framework", "Horovod"): ("pytorch, tensorflow", "mxnet"),
+    ("framework", "Horovod"): ("mxnet, pytorch", "tensorflow"),
     ("storage", "EBS"): ("ebs-gp2", "ebs-gp3"),
 }
 
@@ -215,7 +215,7 @@ def test_every_option_takes_frameworks_and_storage_as_people_spell_them(tmp_path
     first, second = answer("compare", str(file), "--set", "framework=Torch,storage=NVMe")["scenarios"]
     assert (first["framework"], first["storage"]) == ("mxnet@2019", "ebs-gp3")
     assert (second["framework"], second["storage"]) == ("pytorch@2019", "local-ssd")
-    with pytest.raises(InputError, match="unknown framework 'caffe'"):
+    with pytest.raises(InputError, match="unknown software 'caffe'"):
         predict(Scenario(framework="caffe"))
 
 

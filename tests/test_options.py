@@ -27,10 +27,10 @@ from perfmodel.recipes import NAMES as RECIPES
 from perfmodel.resolve import DEFAULT_ACCELERATOR
 from perfmodel.specs.calibration_sources import Sources
 from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.framework import DEFAULT_FRAMEWORK
 from perfmodel.specs.keywords import Options
 from perfmodel.specs.options import MEASURED, Declared, declared
 from perfmodel.specs.run import Run
+from perfmodel.specs.software import DEFAULT
 from perfmodel.specs.updates import KINDS
 from perfmodel.sweeps.axes import COMPUTATION, LAYOUT, PLACE, PLAN, WAY, is_number
 from perfmodel.workloads.loading import DEFAULT_STORAGE
@@ -261,7 +261,7 @@ def test_the_keywords_of_functions_are_the_fields_of_a_scenario():
 def test_defaults_in_words_are_the_models_own():
     assert OF_SCENARIO["accelerator"].usual.startswith(DEFAULT_ACCELERATOR)
     assert OF_SCENARIO["storage"].usual == DEFAULT_STORAGE
-    assert OF_SCENARIO["framework"].usual == DEFAULT_FRAMEWORK
+    assert OF_SCENARIO["framework"].usual == DEFAULT
 
 
 def test_words_of_other_options_are_those_of_what_they_name():

@@ -20,7 +20,6 @@ from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
 from perfmodel.resolve import WITHIN_A_NODE, resolve
 from perfmodel.sensitivity.changes import scaled_spec
-from perfmodel.specs.framework import EARLIEST_YEAR, LATEST_YEAR, USUAL_AGE
 from perfmodel.specs.scenario import (
     LARGEST_BATCH_SIZE,
     LARGEST_WORLD_SIZE,
@@ -30,6 +29,7 @@ from perfmodel.specs.scenario import (
     Scenario,
     Strategy,
 )
+from perfmodel.specs.software import EARLIEST_YEAR, LATEST_YEAR, USUAL_AGE
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.computation import Computation
 from perfmodel.step.evaluate import evaluate

@@ -15,7 +15,7 @@ from perfmodel.accuracy import leave_out_collectives, leave_out_transformers, pr
 from perfmodel.accuracy.collective_fit import learned_from as learned_collectives
 from perfmodel.accuracy.collective_rows import shipped_measurements
 from perfmodel.accuracy.leave_out import CATEGORIES, folds
-from perfmodel.accuracy.provenance import information_shares
+from perfmodel.accuracy.provenance import assumed_of_software, information_shares
 from perfmodel.accuracy.transformer_fit import learned_from
 from perfmodel.accuracy.transformer_rows import shipped_transformer_runs
 from perfmodel.calibration import FITTED, before_fit, calibration, facts
@@ -28,7 +28,6 @@ from perfmodel.resources import folder
 from perfmodel.sensitivity.elasticity import case_of
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.stack import ASSUMED, STACKS
 from perfmodel.specs.store import Catalogue
 from perfmodel.transformers.parameters import PARAMETERS, named, neutral_scores
 
@@ -133,8 +132,9 @@ def test_measured_facts_of_hardware_name_their_sources():
 
 
 def test_assumed_facts_of_software_name_the_runs_they_were_seen_with():
-    assert {source for sources in ASSUMED.values() for source in sources} <= keys()
-    assert {fact.split()[0] for fact in ASSUMED} - {"megatron"} <= STACKS.keys()
+    assumed = assumed_of_software()
+    assert {source for sources in assumed.values() for source in sources} <= keys()
+    assert {fact.split()[0] for fact in assumed} - {"megatron"} <= set(Catalogue.built_in().ids("software"))
 
 
 def entries(table: dict[str, Any]) -> list[dict[str, Any]]:

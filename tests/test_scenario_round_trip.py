@@ -16,7 +16,6 @@ from perfmodel.quote.limits import bus_bandwidth_limit
 from perfmodel.resolve import Setting, resolve
 from perfmodel.sensitivity.arms import choices
 from perfmodel.sensitivity.case import Case
-from perfmodel.specs.framework import FRAMEWORKS
 from perfmodel.specs.scenario import Algorithm, Overlap, Placement, Precision, Scenario, Strategy
 from perfmodel.specs.store import Catalogue
 from perfmodel.sweeps import sweep
@@ -78,7 +77,7 @@ QUESTIONS = st.fixed_dictionaries(
         "optimizer": st.sampled_from(["none", "sgd", "adam", "lamb", "lars"]),
         "framework": st.builds(
             "{}{}".format,
-            st.sampled_from(sorted(FRAMEWORKS)),
+            st.sampled_from(Catalogue.built_in().ids("software")),
             st.sampled_from(["", "@2016", "@2020", "@2030"]),
         ),
         "input": st.sampled_from(["synthetic", "real"]),

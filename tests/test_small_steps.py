@@ -8,8 +8,8 @@ from perfmodel.calibration import calibration
 from perfmodel.prediction import predict
 from perfmodel.resolve import resolve
 from perfmodel.specs.formats import FORMATS, states_of
-from perfmodel.specs.framework import parse_framework
 from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.software import release
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.layer_rates import demand
 from perfmodel.step.layers import layer_table
@@ -48,7 +48,7 @@ def test_the_host_paces_small_kernels_on_every_chip(tmp_path):
 
 def test_gradients_are_cleared_and_added_until_a_framework_drops_them():
     adds = {
-        name: parse_framework(name)[0].adds_gradients for name in ("pytorch@2022", "pytorch@2023", "mxnet")
+        name: release(name, CATALOGUE).adds_gradients for name in ("pytorch@2022", "pytorch@2023", "mxnet")
     }
     assert adds == {"pytorch@2022": True, "pytorch@2023": False, "mxnet": False}
     moved = [states_of("none", FORMATS[name], True).update_bytes for name in ("fp32", "fp16")]

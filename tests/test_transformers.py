@@ -47,7 +47,7 @@ from perfmodel.prediction.shared import largest_micro_batch
 from perfmodel.resources import folder
 from perfmodel.specs.architecture import Architecture
 from perfmodel.specs.layout import SHARDING, caveats, check, layout_of
-from perfmodel.specs.stack import STACKS, stack
+from perfmodel.specs.software import release
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.profiled import NORMAL_80
 from perfmodel.transformers.architecture import dimensions_of
@@ -62,6 +62,7 @@ from perfmodel.transformers.software import Options, software_of
 from perfmodel.transformers.step import step_of
 
 CATALOGUE = Catalogue.built_in()
+OF_TRANSFORMERS = [id for id in CATALOGUE.ids("software") if release(id, CATALOGUE).trains != "others"]
 MEASURED = folder("validation") / "measured"
 SHARED = Path(__file__).parents[2] / "shared" / "measured"
 GPT3 = Architecture(12288, 96, 96, 96, 128, 49152, 51200, 2048, tied=True)
@@ -83,7 +84,7 @@ def case_of(model=GPT3, world=1024, length=2048, stack_name="megatron-lm", year=
     chip = CATALOGUE.accelerator("a100-sxm4-80gb")
     link, inter = CATALOGUE.link("nvlink3-nvswitch"), CATALOGUE.link("ib-hdr-200g")
     of, arranged = dimensions_of(model, length), layout_of(world, **layout)
-    software = software_of(stack(stack_name, year), chip_of(chip), of, arranged, Options())
+    software = software_of(release(f"{stack_name}@{year}", CATALOGUE), chip_of(chip), of, arranged, Options())
     fabric = Fabric(chip, link, inter, 8.0, 8.0, 8.0, CATALOGUE.link(chip.host_link), year)
     return Case(of, arranged, chip_of(chip), software, fabric, length)
 
@@ -178,11 +179,11 @@ def test_no_time_falls_when_a_link_or_a_chip_gets_worse(number, what):
     assert after <= before * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("name", STACKS)
+@pytest.mark.parametrize("name", OF_TRANSFORMERS)
 @pytest.mark.parametrize("sharding", SHARDING)
 def test_every_stack_has_a_time(name, sharding):
     layout = {"tensor_parallel": 2, "pipeline_parallel": 2, "sharding": sharding, "global_batch_size": 128}
-    for year in STACKS[name]:
+    for year in range(2019, 2027):
         for model in (GPT3, MIXTRAL):
             experts = {"expert_parallel": 4} if model.experts else {}
             case = case_of(model, 64, stack_name=name, year=year, **layout, **experts)
@@ -297,7 +298,7 @@ def layouts_with(*words):
 def test_layouts_fit_come_in_order_and_are_timed_as_alone():
     fabric = fabric_on(CATALOGUE, 64, node="dgx-h100")
     asked = {"world_size": 64, "global_batch_size": 128, "sequence_length": 4096}
-    p, facts, options = fitted().parameters, stack("megatron-core"), Options()
+    p, facts, options = fitted().parameters, release("megatron-core", CATALOGUE), Options()
     result = search(MIXTRAL, fabric, facts, options, p, **asked)
     times = np.asarray(result.steps.iteration_time)
     assert len(times) > 100
@@ -319,7 +320,10 @@ def test_replicas_share_what_the_stack_can(name):
     """All that its options offer, with a pipeline and without, and nothing else."""
     fabric = fabric_on(CATALOGUE, 16, node="dgx-h200")
     asked = {"world_size": 16, "global_batch_size": 64, "sequence_length": 2048}
-    facts, small = stack(name), GPT3._replace(layers=8, hidden=4096, heads=32, feed_forward=16384)
+    facts, small = (
+        release(name, CATALOGUE),
+        GPT3._replace(layers=8, hidden=4096, heads=32, feed_forward=16384),
+    )
     found = search(small, fabric, facts, Options(), fitted().parameters, **asked).layouts
     alone = found.pipeline_parallel == 1
     for where, can in ((alone, facts.shardings), (~alone, facts.pipelined_shardings)):
@@ -345,7 +349,9 @@ def test_all_layouts_of_1024_accelerators_take_a_second():
     fabric = fabric_on(CATALOGUE, 1024, node="dgx-a100-80gb")
     asked = {"world_size": 1024, "global_batch_size": 1536, "sequence_length": 2048}
     start = time.process_time()  # of a busy machine others have the rest
-    result = search(GPT3, fabric, stack("megatron-core"), Options(), fitted().parameters, **asked)
+    result = search(
+        GPT3, fabric, release("megatron-core", CATALOGUE), Options(), fitted().parameters, **asked
+    )
     assert time.process_time() - start < 1.0
     assert result.layouts.tensor_parallel[0] > 1
 
@@ -430,7 +436,7 @@ def test_what_is_missing_is_named_with_an_example(left_out):
         (["--workload", "resnet50"], "is no transformer"),
         (["--nics", "1000000"], "dgx-h100 has 8; expected at most 32"),
         (["--workload", "gpt3-175b"], "the least needs"),
-        (["--framework", "abacus"], "unknown framework 'abacus'"),
+        (["--framework", "abacus"], "unknown software 'abacus'"),
         (["--framework", "nemo@24"], "expected a year after @"),
         (["--node", "dgx-9"], "unknown node 'dgx-9'"),
         (["--precision", "fp8", "--node", "dgx-a100-80gb"], "has no fp8 products"),
@@ -555,8 +561,8 @@ def test_what_pipelining_keeps_of_all_micro_batches():
             world=64, tensor_parallel=8, pipeline_parallel=8, sharding="zero3", recompute="full",
             virtual_stages=chunks, accumulation_steps=steps,
         )  # fmt: skip
-        release = stack("torchtitan", year)._replace(**facts)
-        software = software_of(release, case.chip, case.model, case.layout, Options())
+        facts_of = release(f"torchtitan@{year}", CATALOGUE).model_copy(update=facts)
+        software = software_of(facts_of, case.chip, case.model, case.layout, Options())
         memory = memory_of(job_of(case._replace(stack=software)))
         return memory.activations + memory.logits
 
@@ -644,7 +650,7 @@ def test_what_is_kept_elsewhere_takes_less(more, part):
     case = case._replace(model=case.model._replace(vocabulary=10 * case.model.vocabulary))
     if "checkpoints" in next(iter(more)):
         case = case_of(world=8, tensor_parallel=8, recompute="full")
-    facts = stack("megatron-deepspeed")
+    facts = release("megatron-deepspeed", CATALOGUE)
 
     def part_of(options):
         software = software_of(facts, case.chip, case.model, case.layout, options)

@@ -25,6 +25,8 @@ ID = one_of(
 
 def picture(kind: str, shown: str) -> None:
     """Draw what tells the things of a kind apart, the one shown with its name."""
+    if kind == "software":
+        return
     catalogue = session_hardware.catalogue()
     points: list[tuple[float, float, Any]]
     if kind == "accelerators":

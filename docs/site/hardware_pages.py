@@ -19,10 +19,12 @@ FOLDER = "hardware"
 _NO_OFFER = "Without an offer"
 _FAMILIES = {"accelerators": "architecture", "links": "kind"}
 """What the pages of a kind are: a page for each value of this field."""
+_ALL_SOFTWARE = "All"
 _INTRODUCTION = {
     "accelerators": "One device as a framework counts them, by architecture. Peaks are dense, of one device.",
     "links": "What joins one rank to the next, by how bytes travel: of one rank or adapter, one direction.",
     "nodes": "Machines, by who offers them for hire.",
+    "software": "What trains networks, and what each release of it does.",
 }
 _FAMILY_INTRODUCTION = {
     "accelerators": "What predictions know of accelerators of this architecture, one device of each: "
@@ -31,6 +33,9 @@ _FAMILY_INTRODUCTION = {
     "``--intra-link`` takes those of scope intra, ``--inter-link`` those of scope inter.",
     "nodes": "What predictions know of these machines: ``--node`` and an id predict on them, and "
     ":doc:`what they cost <prices>` is a page of its own.",
+    "software": "What predictions know of software: ``--framework`` and an id, or id@YEAR, predict with it. "
+    "Facts hold from the year on that stands before them; software that is based on other has the facts of "
+    "that where it states none.",
 }
 _STATED = (
     "Every number has its :doc:`basis <index>`, its source and the day somebody compared the two; what "
@@ -47,6 +52,7 @@ _FILES = {
 """Files of many small things: what their pages are called and for."""
 _BASES = (
     ("datasheet", "the vendor's own publication says so"),
+    ("documented", "its manual or its code says so"),
     ("measured", "somebody measured it, and the source says who"),
     ("derived", "worked out from other numbers; the note says how"),
     ("assumed", "nobody published or measured it; every answer that uses it says so"),
@@ -89,6 +95,7 @@ def _families(kind: Kind, catalogue: Catalogue, offers: Iterable[Instance]) -> d
     for id in catalogue.ids(kind):
         spec = catalogue.spec(kind, id)
         family = getattr(spec, _FAMILIES[kind]) if kind in _FAMILIES else providers.get(id, _NO_OFFER)
+        family = _ALL_SOFTWARE if kind == "software" else family
         result.setdefault(family, []).append(spec)
     return dict(sorted(result.items(), key=lambda item: (item[0] == _NO_OFFER, item[0].lower())))
 

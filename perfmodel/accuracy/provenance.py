@@ -17,7 +17,7 @@ from perfmodel.collectives import parameters as collectives
 from perfmodel.collectives.model import fitted as fitted_to_collectives
 from perfmodel.evidence import COLLECTIVES, TRANSFORMERS
 from perfmodel.learned import neutral_means, origins
-from perfmodel.specs.stack import ASSUMED
+from perfmodel.specs.store import Catalogue
 from perfmodel.templating import render
 from perfmodel.transformers import parameters as transformers
 
@@ -153,4 +153,11 @@ def _error_of_collectives(source: str, name: str = "", mean: float = 0.0) -> flo
 
 def section() -> str:
     """Return the report's section on numbers that rest on one source, as Markdown."""
-    return render("provenance.md.j2", priors=one_source(), facts=facts(), assumed=ASSUMED)
+    return render("provenance.md.j2", priors=one_source(), facts=facts(), assumed=assumed_of_software())
+
+
+def assumed_of_software() -> dict[str, tuple[str, ...]]:
+    """Return facts of software that nobody states, and the sources with whose runs they are plausible."""
+    catalogue = Catalogue.built_in()
+    every = (stated for id in catalogue.ids("software") for stated in catalogue.software(id).provenance)
+    return {stated.note: stated.runs for stated in every if stated.runs}

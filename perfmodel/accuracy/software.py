@@ -15,14 +15,15 @@ from perfmodel.accuracy.measured_table import records
 from perfmodel.accuracy.runs import Run
 from perfmodel.errors import InputError
 from perfmodel.resources import folder
-from perfmodel.specs.framework import framework_id
+from perfmodel.specs.software import software_id
+from perfmodel.specs.store import Catalogue
 
 
 class Rule(NamedTuple):
     """A framework, and the rows it ran; what is blank holds of any."""
 
     name: str
-    """Key of ``FRAMEWORKS``."""
+    """Id of the software."""
     framework: str
     source: str
     notes: str
@@ -62,7 +63,7 @@ def software_of(run: Run, family: str, table: str = "training_software.csv") -> 
     name = next((rule.name for rule in _rules(table) if rule.fits(run, family)), None)
     if name is None:
         try:
-            name = framework_id(run.framework)
+            name = software_id(run.framework, Catalogue.built_in())
         except InputError:
             return None
     return f"{name}@{run.year}" if run.year and "@" not in name else name

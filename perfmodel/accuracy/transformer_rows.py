@@ -23,7 +23,7 @@ from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.architecture import Architecture
 from perfmodel.specs.layout import RECOMPUTE, SHARDING, Layout
 from perfmodel.specs.link import Link
-from perfmodel.specs.stack import Stack, stack
+from perfmodel.specs.software import Release, release
 from perfmodel.specs.store import Catalogue
 from perfmodel.transformers.architecture import dimensions_of
 from perfmodel.transformers.job import Case
@@ -167,7 +167,7 @@ def case_of_row(
     world, year = row.whole("world_size"), row.whole("year")
     if not world or not year:
         raise Refused("no world_size" if year else "no year")
-    facts = stack(software_of_row(row.text("framework")).stack, year)
+    facts = release(f"{software_of_row(row.text('framework')).stack}@{year}", catalogue)
     accelerator = catalogue.accelerator(named("accelerators", row.text("accelerator"), catalogue))
     chip, workload = chip_of(accelerator), row.text("workload")
     architecture = architecture_of(row)
@@ -189,7 +189,7 @@ def case_of_row(
     return case._replace(layout=filled)
 
 
-def _options(row: Line, precision: str, year: int, facts: Stack) -> Options:
+def _options(row: Line, precision: str, year: int, facts: Release) -> Options:
     words, workload = row.text("options").split("+"), row.text("workload").lower()
     return Options(
         precision=precision,
@@ -208,7 +208,7 @@ def _options(row: Line, precision: str, year: int, facts: Stack) -> Options:
 
 
 def _layout(
-    row: Line, facts: Stack, chip: Chip, model: Architecture, parameters: float, length: int, world: int
+    row: Line, facts: Release, chip: Chip, model: Architecture, parameters: float, length: int, world: int
 ) -> Layout:
     source, workload = row.text("source"), row.text("workload")
     sharding = row.word("sharding", SHARDING)

@@ -30,7 +30,7 @@ import math
 from perfmodel.equations.transformer import model_flops_per_token
 from perfmodel.specs.architecture import Architecture
 from perfmodel.specs.layout import FULL, RECOMPUTE, SELECTIVE, Layout
-from perfmodel.specs.stack import Stack
+from perfmodel.specs.software import Release
 from perfmodel.transformers.job import Case, bare_job
 from perfmodel.transformers.memory import memory_of
 
@@ -121,7 +121,7 @@ def step_samples(replicas: float, length: int, is_sharded: bool) -> float:
 
 
 def micro_batch(
-    stack: Stack, local: float, length: int, stages: int, is_sharded: bool, is_fine_tuning: bool
+    stack: Release, local: float, length: int, stages: int, is_sharded: bool, is_fine_tuning: bool
 ) -> float:
     """Return the samples of a micro-batch where a row does not state them."""
     if stages > 1 and stack.cuts_by_stages:
@@ -151,7 +151,7 @@ def packed_share(source: str, workload: str, length: int) -> float:
     return min(1.0, PACKED_TOKENS / length) if packs else 1.0
 
 
-def chunks(stack: Stack, source: str, layers: int, stages: int, interleaved: bool) -> int:
+def chunks(stack: Release, source: str, layers: int, stages: int, interleaved: bool) -> int:
     """Return the chunks of layers on each stage where a row does not state them."""
     if stages < 4 or not (stack.interleaves or interleaved):
         return 1
@@ -159,7 +159,7 @@ def chunks(stack: Stack, source: str, layers: int, stages: int, interleaved: boo
     return next(each for each in range(most, 0, -1) if each == 1 or layers / stages / each >= 1)
 
 
-def sharding_of(stack: Stack, parameters: float, tensor: int, stages: int, memory_bytes: float) -> str:
+def sharding_of(stack: Release, parameters: float, tensor: int, stages: int, memory_bytes: float) -> str:
     """Return how replicas share states where a row does not say."""
     if stack.shards_optimizer:
         return "zero1"
@@ -168,7 +168,7 @@ def sharding_of(stack: Stack, parameters: float, tensor: int, stages: int, memor
     return "zero1" if STATES_BYTES * parameters / (tensor * stages) > memory_bytes else "none"
 
 
-def recomputation(case: Case, stack: Stack) -> Layout:
+def recomputation(case: Case, stack: Release) -> Layout:
     """Return the layout of a case with what it computes again, where its row does not say."""
     layout, free = case.layout, ROOM * case.chip.memory_bytes
 

@@ -1,4 +1,4 @@
-"""The software of a row: the stack of ``specs/stack`` whose facts it is read by."""
+"""The software of a row: whose facts, in ``hardware_specs/software``, it is read by."""
 
 from __future__ import annotations
 

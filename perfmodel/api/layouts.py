@@ -20,9 +20,10 @@ from perfmodel.prediction.bound import end_at, least_layout_time
 from perfmodel.prediction.layout_order import Timed, slower_than_first
 from perfmodel.prediction.memory_odds import memory_figures
 from perfmodel.prediction.open_options import left_open_by
+from perfmodel.sharing import transformer_software
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.layout import caveats, check_adapters
-from perfmodel.specs.stack import DEFAULT_STACK, stack
+from perfmodel.specs.software import DEFAULT_FOR_LAYOUTS, parts, release
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.profiled import NORMAL_80
 from perfmodel.step.terms import PART_OF_STEP
@@ -185,7 +186,7 @@ def layouts(
     connections: int | None = None,
     network_cap: bool = True,
     sequence_length: int | None = None,
-    framework: str = DEFAULT_STACK,
+    framework: str = DEFAULT_FOR_LAYOUTS,
     precision: Precision = "bf16",
     lora: int | None = None,
     top: int | None = None,
@@ -205,7 +206,7 @@ def layouts(
     connections : over TCP between two machines; by default NCCL's 16
     network_cap : whether the network limit of a rented machine holds, over its own link or another
     sequence_length : tokens of a sample, by default the network's own
-    framework : NAME or NAME@YEAR of ``specs.stack``: megatron-core, nemo, fsdp, torchtitan, ...
+    framework : NAME or NAME@YEAR: megatron-core, nemo, fsdp, torchtitan, ...
     precision : of products: bf16, fp16 or fp8
     lora : rank of adapters that are trained instead of the weights
     top : so many layouts at most, by default all
@@ -237,11 +238,9 @@ def layouts(
             f"workload: {network.name} is no transformer whose architecture is known; try llama-3-8b"
         )
     check_adapters(lora, model)
-    name, _, year = framework.partition("@")
-    if year and not (year.isdecimal() and len(year) == 4):
-        raise InputError(f"framework {framework}: expected a year after @, e.g. {name}@2024")
-    facts = stack(name, int(year)) if year else stack(name)
     known = Catalogue.of(catalogue)
+    software = transformer_software(framework, network, None, known)
+    name, facts = parts(software)[0], release(software, known)
     where: dict[str, Any] = {"node": node, "accelerator": accelerator, "inter_link": inter_link}
     where |= {"nics": nics, "connections": connections, "network_cap": network_cap}
     fabric = fabric_on(known, gpus, **where)

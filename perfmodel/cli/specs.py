@@ -1,4 +1,4 @@
-"""``perfmodel specs``: the hardware catalogue."""
+"""``perfmodel specs``: the catalogue of hardware and software."""
 
 from __future__ import annotations
 
@@ -23,13 +23,15 @@ _CALLED = {"gpu": "accelerators", "gpus": "accelerators", "accelerator": "accele
     "machines": "nodes",
     "link": "links",
     "networks": "links",
+    "framework": "software",
+    "frameworks": "software",
 }
 _json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 @click.group("specs")
 def command() -> None:
-    """Hardware: list it, show where each number comes from, check the files.
+    """Hardware and software: list it, show where each number comes from, check the files.
 
     Example: perfmodel specs show v100-sxm2-16gb
     """
@@ -40,7 +42,7 @@ def command() -> None:
 @specs_option
 @export_options
 def list_(kind: Kind, specs: tuple[str, ...], **options: Any) -> None:
-    """List accelerators (or nodes, or links).
+    """List accelerators (or nodes, links, software).
 
     Example: perfmodel specs list links
     """
@@ -56,7 +58,7 @@ def list_(kind: Kind, specs: tuple[str, ...], **options: Any) -> None:
     from perfmodel.cli.render import console, table
 
     columns, row = _ROWS[kind]
-    shown = table(*columns, left=4 if kind == "nodes" else 1)
+    shown = table(*columns, left=4 if kind in ("nodes", "software") else 1)
     shown.columns[0].no_wrap = True  # a wrapped name cannot be copied
     for spec in result:
         shown.add_row(*row(spec))
@@ -68,7 +70,7 @@ def list_(kind: Kind, specs: tuple[str, ...], **options: Any) -> None:
 @specs_option
 @_json
 def show_(id: str, specs: tuple[str, ...], as_json: bool) -> None:
-    """Show one accelerator, node or link: every number with its basis and source.
+    """Show one accelerator, node, link or software: every number or fact with its basis and source.
 
     Example: perfmodel specs show dgx-1v
     """
@@ -166,8 +168,13 @@ def _link_row(spec: Any) -> tuple[str, ...]:
     return spec.id, spec.scope, show(spec.bandwidth.value, "B/s"), show(spec.hop_latency.value, "s"), fraction
 
 
+def _software_row(spec: Any) -> tuple[str, ...]:
+    return spec.id, spec.based_on or "", " ".join(sorted(spec.versions)), ", ".join(spec.aliases)
+
+
 _ROWS = {
     "accelerators": (("accelerator", "year", "fp32", "fp16/bf16", "memory", "bandwidth"), _accelerator_row),
     "nodes": (("node", "accelerators", "inside", "between"), _node_row),
     "links": (("link", "scope", "bandwidth", "latency", "achieved"), _link_row),
+    "software": (("software", "based on", "facts of", "also called"), _software_row),
 }

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from perfmodel.comparison.case import Case
+from perfmodel.comparison.software import software_notes
 from perfmodel.epochs_to_target import outside_published
 from perfmodel.errors import InputError
 from perfmodel.prediction.ratio import ratio_between
 from perfmodel.prediction.result import Ratio
 from perfmodel.prices import Price, price_words
 from perfmodel.sharing import network_notes
-from perfmodel.specs.framework import facts_apart, parse_framework
 from perfmodel.units import show
 from perfmodel.workloads import workload
 
@@ -125,7 +125,7 @@ def notes(cases: Sequence[Case]) -> list[str]:
     lines += _models(cases)
     lines += dict.fromkeys(note for case in cases for note in _of_network(case))
     lines += _limits(cases)
-    lines += _frameworks(cases)
+    lines += software_notes(cases)
     unpriced = [case.name for case in cases if case.cost is None]
     if unpriced:
         whose = "any of them" if len(unpriced) == len(cases) else ", ".join(unpriced)
@@ -179,34 +179,6 @@ def _models(cases: Sequence[Case]) -> list[str]:
         return []
     answered = ", ".join(f"{name} by the {model} model" for name, model in models.items() if model)
     return [f"predicted {answered}: part of the difference is between the models"]
-
-
-def _frameworks(cases: Sequence[Case]) -> list[str]:
-    """Return what is known of frameworks that differ: all that tells their predictions apart."""
-    asked = [case.prediction.scenario for case in cases]
-    software = list(dict.fromkeys(one["framework"] for one in asked))
-    if len(software) < 2 or any(case.prediction.layout is not None for case in cases):
-        return []
-    frameworks, years = zip(*(parse_framework(name) for name in software), strict=True)
-    strategies = {one["strategy"] for one in asked}
-    matters = {
-        "image": ["fused", "adds_gradients", "channels_first", "winograd"],
-        "sequence": ["fused", "adds_gradients", "unfused_transformer"],
-    }.get(cases[0].prediction.sample, ["fused", "adds_gradients"])
-    matters += ["native_decoding"] if "real" in {one["input"] for one in asked} else []
-    matters += ["python_replicas"] if "data-parallel-single-process" in strategies else []
-    matters += ["pipelined_servers", "server_shards"] if "parameter-server" in strategies else []
-    lines = [
-        f"{name}: {'; '.join(facts)}"
-        for name, facts in zip(software, facts_apart(frameworks, matters), strict=True)
-        if facts
-    ]
-    reasons = ["what is stated of them"] if lines else []
-    reasons += ["the year of the software"] if len(set(years)) > 1 else []
-    if not reasons:
-        return ["nothing that is stated tells these frameworks apart: they are predicted alike"]
-    by = " and ".join(reasons)
-    return [*lines, f"frameworks differ by {by}; measured ones lie further apart than predicted"]
 
 
 def _price(case: Case) -> str | None:

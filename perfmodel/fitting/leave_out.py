@@ -59,7 +59,7 @@ def evidence_of(learned: OutOfSample) -> Evidence:
             row.run.source,
             network_family(row.setting.workload.id),
             row.setting.accelerator.architecture,
-            row.setting.framework.name.partition("-")[0],
+            row.setting.software_name.partition("-")[0],
             crossed_link(row.setting).kind if row.run.world_size > 1 else "",
             row.run.year or 0,
             float(row.run.world_size),

@@ -85,7 +85,7 @@ def tables_of_copies(
     left_out : takes how many plans were left out, by the reason
     """
     frameworks = {
-        name: goal.framework_on(network, catalogue.accelerator(name))
+        name: goal.framework_on(network, catalogue.accelerator(name), catalogue)
         for name in dict.fromkeys(machine.accelerator for machine in machines)
     }
     index_of = {(machine.node, machine.accelerator): i for i, machine in enumerate(machines)}

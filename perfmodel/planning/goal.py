@@ -14,12 +14,12 @@ from perfmodel.prediction.target import on_its_own_data, recipe_of, target_token
 from perfmodel.recipes import Recipe, benchmark_of
 from perfmodel.sharing import predicts_tokens
 from perfmodel.specs.accelerator import Accelerator
-from perfmodel.specs.framework import DEFAULT_FRAMEWORK, framework_id
 from perfmodel.specs.layout import DEGREES
 from perfmodel.specs.names import Meaning, Named, meaning, taken_as
 from perfmodel.specs.options import declared
 from perfmodel.specs.run import Run
 from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, Scenario
+from perfmodel.specs.software import DEFAULT, software_id
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.workload import Workload
 from perfmodel.token_recipes import NAME as TOKENS
@@ -177,13 +177,13 @@ class Goal(Run):
         new = {name: value for name, value in goes_with.items() if value is not None}
         return self.model_copy(update={"options": {**new, **self.options}, "recipe": chosen.name})
 
-    def framework_on(self, network: Workload, accelerator: Accelerator) -> str | None:
+    def framework_on(self, network: Workload, accelerator: Accelerator, catalogue: Catalogue) -> str | None:
         """Return the framework that trains a network on an accelerator; None where any does."""
         named: str | None = self.options.get("framework")
         chosen = self.chosen_recipe() if named is None and self.to_target else None
-        usual = None if network.architecture is None else DEFAULT_FRAMEWORK
+        usual = None if network.architecture is None else DEFAULT
         name = (chosen.framework_on(accelerator) if chosen else named) or usual
-        return None if name is None else framework_id(name)
+        return None if name is None else software_id(name, catalogue)
 
     def fit(self) -> EpochsFit | None:
         """Return how the epochs to the target grow with the batch; None where the run's length is given.

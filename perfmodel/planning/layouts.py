@@ -110,7 +110,7 @@ def tables_of_layouts(
     ------
     InputError : a strategy or an algorithm that the transformer model does not know
     """
-    _check_options(goal, network, catalogue.accelerator(machines[0].accelerator))
+    _check_options(goal, network, catalogue.accelerator(machines[0].accelerator), catalogue)
     cases: list[tuple[int, Setting | InputError]] = []
     for index, size, precision in jobs:
         try:
@@ -135,21 +135,20 @@ def tables_of_layouts(
     return [_table(plans)] if plans else [], timed
 
 
-def _check_options(goal: Goal, network: Workload, accelerator: Accelerator) -> None:
+def _check_options(goal: Goal, network: Workload, accelerator: Accelerator, catalogue: Catalogue) -> None:
     """Refuse strategies and algorithms that the transformer model does not know."""
     for strategy, algorithm in product(goal.strategies or ("all-reduce",), goal.algorithms or ALGORITHMS):
         scenario = Scenario(workload=goal.workload, strategy=strategy, algorithm=algorithm)
-        shared(scenario, network, accelerator, lambda _: None)
+        shared(scenario, network, accelerator, catalogue, lambda _: None)
 
 
 def _count(goal: Goal, setting: Setting, network: Workload) -> int:
     """Return how many layouts are looked at for the fastest."""
     model, length = network_of(setting.workload)
-    assert setting.stack is not None
     return count_layouts(
         model,
         fabric_of_setting(setting),
-        setting.stack,
+        setting.framework,
         world_size=setting.world_size,
         global_batch_size=goal.batch_of_layouts(network, setting.world_size),
         sequence_length=length,

@@ -18,7 +18,7 @@ from perfmodel.prediction.target import tokens_note
 from perfmodel.prices import DEFAULT_SERVICE_YEARS
 from perfmodel.sharing import predicts_tokens
 from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.framework import DEFAULT_FRAMEWORK
+from perfmodel.specs.software import DEFAULT
 from perfmodel.specs.workload import Workload
 from perfmodel.units import dollars, duration, many, plural
 from perfmodel.workloads import workload
@@ -239,7 +239,7 @@ def notes(result: SearchResult) -> list[str]:
 def _software(result: SearchResult) -> str:
     """The software of the plan chosen, else of all."""
     chosen, named = result.chosen, result.goal.options.get("framework")
-    return str((chosen and chosen["framework"]) or named or DEFAULT_FRAMEWORK)
+    return str((chosen and chosen["framework"]) or named or DEFAULT)
 
 
 def _compute_optimal(tokens: float, network: Workload) -> str:

@@ -88,7 +88,7 @@ def unseen_link(setting: Setting, constants: Calibration) -> float:
 
 def software_of(setting: Setting) -> str:
     """Return ``FRAMEWORK in PRECISION``: by which measured runs are distinguished."""
-    return f"{setting.framework.name} in {setting.precision}"
+    return f"{setting.software_name} in {setting.precision}"
 
 
 def local_batch_of(setting: Setting) -> str:

@@ -23,7 +23,7 @@ from perfmodel.resolve import Setting
 from perfmodel.sharing import PRECISIONS
 from perfmodel.specs.layout import SELECTIVE, Layout
 from perfmodel.specs.link import Link
-from perfmodel.specs.stack import AMPERE
+from perfmodel.specs.software import AMPERE
 from perfmodel.step.evaluate import Outcome, outcome_of, start_of
 from perfmodel.step.input_wait import shared_input_time
 from perfmodel.step.parts import figures
@@ -234,10 +234,10 @@ def _caveats(setting: Setting, layout: Layout, selects_nothing: bool) -> list[st
     """Return what is possible and poor on this machine."""
     remarks = []
     own = setting.accelerator.compute_capability
-    if own and setting.stack and own < setting.stack.flash_from <= AMPERE:
+    if own and own < setting.framework.flash_from <= AMPERE:
         remarks.append(
             f"attention keeps its scores on {setting.accelerator.id}: the kernels of {setting.software} that "
-            f"keep none need compute capability {setting.stack.flash_from:g}, it has {own:g}"
+            f"keep none need compute capability {setting.framework.flash_from:g}, it has {own:g}"
         )
     domain = setting.accelerators_per_domain
     if layout.tensor_parallel > domain:

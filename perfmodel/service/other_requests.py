@@ -237,12 +237,12 @@ class ValidateRequest(Described):
 
 
 class SpecsRequest(Request):
-    """Hardware to list or to show.
+    """Hardware or software to list or to show.
 
     Parameters
     ----------
     kind : What to list.
-    name : One accelerator, node or link to show instead.
+    name : One accelerator, node, link or software to show instead.
     """
 
     kind: Kind = "accelerators"

@@ -20,13 +20,11 @@ from perfmodel.service.commands import COMMANDS, Command
 from perfmodel.service.example_answers import example_answers
 from perfmodel.service.responses import PROBLEM, STATUSES, problem_response, problem_responses
 from perfmodel.service.streams import ARROW, STREAMED
-from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.instance import InstanceFile
-from perfmodel.specs.link import Link
-from perfmodel.specs.node import Node
 from perfmodel.specs.options import MEASURED, declared
 from perfmodel.specs.record import Record
 from perfmodel.specs.scenario import SHORT, Scenario
+from perfmodel.specs.store import CLASSES
 from perfmodel.specs.understood import Understood
 from perfmodel.vocabulary import QUANTITIES
 
@@ -202,14 +200,13 @@ def _specs(components: dict[str, Any]) -> None:
     if "Specs" in components:
         return
     components["Specs"] = {}
-    kinds = {"accelerators": Accelerator, "nodes": Node, "links": Link}
     properties: dict[str, Any] = {
         kind: {
             "type": "object",
             "description": f"What files of {kind}/ hold, by their ids; id itself may be left out.",
             "additionalProperties": _schema(cls, components),
         }
-        for kind, cls in kinds.items()
+        for kind, cls in CLASSES.items()
     }
     _schema(InstanceFile, components)
     offers = components.pop("InstanceFile")["properties"]
@@ -217,7 +214,7 @@ def _specs(components: dict[str, Any]) -> None:
     offers["sources"]["description"] = "Who says the prices, by the keys that instances name."
     components["Specs"] = {
         "title": "Specs",
-        "description": "Hardware of one's own.",
+        "description": "Hardware and software of one's own.",
         "type": ["object", "null"],
         "additionalProperties": False,
         "properties": properties | {key: offers[key] for key in ("instances", "sources")},

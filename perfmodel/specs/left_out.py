@@ -8,7 +8,7 @@ from perfmodel.errors import InputError
 from perfmodel.resources import folder
 from perfmodel.specs.names import squashed
 from perfmodel.specs.provenance import Spec, Text
-from perfmodel.specs.record import Within
+from perfmodel.specs.record import Within, fresh
 from perfmodel.specs.spec_file import load
 
 FILE = "left_out.toml"
@@ -30,6 +30,7 @@ class LeftOutFile(Spec):
     accelerators: dict[str, LeftOut]
     nodes: dict[str, LeftOut]
     links: dict[str, LeftOut]
+    software: dict[str, LeftOut] = fresh(dict)
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from perfmodel.specs.provenance import Provenance, Quantity
+from perfmodel.specs.software import Fact
 from perfmodel.units import show
 
 UNITS = {
@@ -49,7 +50,9 @@ def _memory_text(size: float) -> str:
 
 
 def number_rows(name: str, stated: Provenance) -> list[tuple[str, str]]:
-    """Return name and value of a number; several of what depends on the number of ranks."""
+    """Return name and value of a number or fact; several of what depends on the number of ranks."""
+    if isinstance(stated, Fact):
+        return [(name, stated.words)]
     if isinstance(stated, Quantity):
         return [(name, number_text(name, stated.value))]
     rings: dict[int, float] = vars(stated)["by_group_size"]

@@ -7,19 +7,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel.errors import InputError, unknown_name
-from perfmodel.specs.accelerator import Accelerator
-from perfmodel.specs.link import Link
-from perfmodel.specs.node import Node
+from perfmodel.specs.store import CLASSES
 
 if TYPE_CHECKING:
     from perfmodel.specs.instance import Instance
     from perfmodel.specs.provenance import Spec
+    from perfmodel.specs.store import Kind
 
-CLASSES: dict[str, type[Accelerator] | type[Node] | type[Link]] = {
-    "accelerators": Accelerator,
-    "nodes": Node,
-    "links": Link,
-}
 OFFERS = ("instances", "sources")
 """Keys of ``instances.toml``."""
 KEYS = (*CLASSES, *OFFERS)
@@ -30,7 +24,7 @@ MOST_SPECS = 1000
 class OwnSpecs(NamedTuple):
     """Specs by kind and id, and cloud offers."""
 
-    by_kind: dict[str, dict[str, Any]]
+    by_kind: dict[Kind, dict[str, Any]]
     offers: tuple[Instance, ...] = ()
 
 
@@ -39,8 +33,8 @@ def own_specs(tables: Mapping[str, Any]) -> OwnSpecs:
 
     Parameters
     ----------
-    tables : ``accelerators``, ``nodes`` and ``links``, each a table of specs by their ids; and ``instances``
-        with their ``sources``.  What a spec holds is what its file would
+    tables : ``accelerators``, ``nodes``, ``links`` and ``software``, each a table of specs by their ids; and
+        ``instances`` with their ``sources``.  What a spec holds is what its file would
 
     Raises
     ------
@@ -49,7 +43,7 @@ def own_specs(tables: Mapping[str, Any]) -> OwnSpecs:
     for key in tables:
         if key not in KEYS:
             raise unknown_name("key of specs", str(key), KEYS)
-    by_kind: dict[str, dict[str, Any]] = {}
+    by_kind: dict[Kind, dict[str, Any]] = {}
     for kind in CLASSES.keys() & tables.keys():
         if not isinstance(tables[kind], Mapping) or len(tables[kind]) > MOST_SPECS:
             raise InputError(f"specs.{kind}: expected a table of at most {MOST_SPECS:,} specs by their ids")
@@ -57,7 +51,7 @@ def own_specs(tables: Mapping[str, Any]) -> OwnSpecs:
     return OwnSpecs(by_kind, _offers({key: tables[key] for key in OFFERS if key in tables}))
 
 
-def _spec(kind: str, id: str, table: Any) -> Any:
+def _spec(kind: Kind, id: str, table: Any) -> Any:
     where = f"specs.{kind}.{id:.99}"
     if isinstance(table, Mapping) and table.get("id", id) != id:
         raise InputError(f"{where}: id is {table['id']!r:.60}; expected {id!r}, the key of its table")

@@ -35,8 +35,9 @@ class Source(Spec):
 class Provenance(Spec):
     """Where one number, or a row of numbers taken together, comes from."""
 
-    basis: Literal["datasheet", "measured", "derived", "assumed"]
-    """Whether its maker says it, somebody measured it, it follows from others, or nobody knows."""
+    basis: Literal["datasheet", "documented", "measured", "derived", "assumed"]
+    """Whether its maker says it, its manual or its code, somebody measured it, it follows from others, or
+    nobody knows."""
     source: str | None = None
     """A key of the file's ``sources`` table; only an assumption may lack one."""
     note: str = ""

@@ -123,6 +123,8 @@ class Record:
     model_fields: ClassVar[Mapping[str, Field]] = {}
     strict: ClassVar[bool] = False
     """Whether a value must be of the declared type, and not merely understood as one."""
+    means_defaults: ClassVar[bool] = False
+    """Whether a default that is given says something: ``exclude_defaults`` leaves out what was not given."""
     if TYPE_CHECKING:
         model_fields_set: frozenset[str]
         """The fields that were given."""
@@ -259,7 +261,7 @@ class Record:
                 for name, value in one._values().items()
                 if name not in without
                 and not (exclude_unset and name not in one.model_fields_set)
-                and not (exclude_defaults and value == one.model_fields[name].value)
+                and not (exclude_defaults and one._is_default(name, value))
             }
 
         def plain(value: Any) -> Any:
@@ -272,6 +274,11 @@ class Record:
             return value.isoformat() if mode == "json" and isinstance(value, date) else value
 
         return table(self, exclude)
+
+    def _is_default(self, name: str, value: Any) -> bool:
+        if self.means_defaults:
+            return name not in self.model_fields_set
+        return bool(value == self.model_fields[name].value)
 
     def model_dump_json(self, *, exclude_defaults: bool = False) -> str:
         """Return ``model_dump`` as a text that holds JSON."""

@@ -1,4 +1,4 @@
-"""The catalogue of hardware: finds a spec by its id, reads its one file, and checks it."""
+"""The catalogue of hardware and software: finds a spec by its id, reads its one file, and checks it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from perfmodel.arguments import FILES, expect
 from perfmodel.attachments import is_request
@@ -20,25 +20,31 @@ from perfmodel.specs.link import Link
 from perfmodel.specs.names import Named, meaning, taken_as
 from perfmodel.specs.node import Node
 from perfmodel.specs.provenance import Spec
+from perfmodel.specs.software import Software
 from perfmodel.specs.spec_file import load
 
 if TYPE_CHECKING:
     from perfmodel.specs.instance import Instance, Region
     from perfmodel.specs.own_specs import OwnSpecs
 
-Kind = Literal["accelerators", "nodes", "links"]
+Kind = Literal["accelerators", "nodes", "links", "software"]
+AnySpec: TypeAlias = Accelerator | Node | Link | Software
 _Spec = TypeVar("_Spec", bound=Spec)
 
-_CLASSES: dict[Kind, type[Accelerator] | type[Node] | type[Link]] = {
+CLASSES: dict[Kind, type[AnySpec]] = {
     "accelerators": Accelerator,
     "nodes": Node,
     "links": Link,
+    "software": Software,
 }
-KINDS: tuple[Kind, ...] = tuple(_CLASSES)
+KINDS: tuple[Kind, ...] = tuple(CLASSES)
+FOLDERS = ", ".join(f"{kind}/" for kind in KINDS)
 _TELLS: dict[str, Kind] = {
     "peak_flops": "accelerators",
     "accelerators": "nodes",
     "hop_latency": "links",
+    "versions": "software",
+    "based_on": "software",
 }
 """A key only one kind of file has; it sorts the files of a flat folder."""
 
@@ -50,9 +56,9 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 class Catalogue:
     """The built-in hardware and whatever a user puts beside or over it.
 
-    A folder holds ``accelerators/``, ``nodes/``, ``links/`` and ``instances.toml``, or its spec files
-    side by side; a single file does too.  Of two files with one id the later folder's is used.  Only the
-    file asked for is read, once.
+    A folder holds ``accelerators/``, ``nodes/``, ``links/``, ``software/`` and ``instances.toml``, or its
+    spec files side by side; a single file does too.  Of two files with one id the later folder's is used.
+    Only the file asked for is read, once.
     """
 
     def __init__(self, folders: Iterable[Path | str] = ()) -> None:
@@ -76,9 +82,7 @@ class Catalogue:
             if not (
                 _is_sorted(path) or (path.is_file() and path.suffix == ".toml") or any(path.glob("*.toml"))
             ):
-                raise InputError(
-                    f"{path}: no .toml file; expected spec files, or folders accelerators/, nodes/, links/"
-                )
+                raise InputError(f"{path}: no .toml file; expected spec files, or folders {FOLDERS}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Go to another process, where the package may lie elsewhere, by the user's own folders alone."""
@@ -135,11 +139,15 @@ class Catalogue:
         """Return one link by its id or a name people use; an unknown one or a bad file: InputError."""
         return self._get("links", id, Link)
 
-    def spec(self, kind: Kind, id: str) -> Accelerator | Node | Link:
-        """Return one spec of a kind by its id or a name people use; unknown, or a bad file: InputError."""
-        return self._get(kind, id, _CLASSES[kind])
+    def software(self, id: str) -> Software:
+        """Return software by its id or a name people use; an unknown one or a bad file: InputError."""
+        return self._get("software", id, Software)
 
-    def find(self, name: str) -> tuple[Kind, Accelerator | Node | Link]:
+    def spec(self, kind: Kind, id: str) -> AnySpec:
+        """Return one spec of a kind by its id or a name people use; unknown, or a bad file: InputError."""
+        return self._get(kind, id, CLASSES[kind])
+
+    def find(self, name: str) -> tuple[Kind, AnySpec]:
         """Return what an id, or else a name people use, stands for, and of what kind it is.
 
         Raises
@@ -194,9 +202,9 @@ class Catalogue:
         ------
         InputError : the name fits several things, of which none is the most common
         """
-        by_id = (kind for kind in _CLASSES if name in self.ids(kind))
+        by_id = (kind for kind in CLASSES if name in self.ids(kind))
         return next(by_id, None) or next(
-            (kind for kind in _CLASSES if meaning(kind.removesuffix("s"), name, self.named(kind))), None
+            (kind for kind in CLASSES if meaning(kind.removesuffix("s"), name, self.named(kind))), None
         )
 
     def ids(self, kind: Kind) -> list[str]:
@@ -257,8 +265,8 @@ def _find(path: Path, kind: Kind, id: str) -> Path | None:
 
 
 def _is_sorted(path: Path) -> bool:
-    """Whether the folder sorts its specs into ``accelerators/``, ``nodes/`` and ``links/``."""
-    return any((path / kind).is_dir() for kind in _CLASSES)
+    """Whether the folder sorts its specs into folders by kind."""
+    return any((path / kind).is_dir() for kind in CLASSES)
 
 
 def _is_kind(file: Path, kind: Kind) -> bool:

@@ -65,7 +65,7 @@ def conditions(setting: Setting) -> EffectInputs:
         architecture=accelerator.pool,
         accelerator=accelerator.id,
         workload=setting.workload.id,
-        framework=framework.name,
+        framework=setting.software_name,
         precision=setting.precision,
         power=power,
         year=float(setting.software_year - REFERENCE_YEAR),

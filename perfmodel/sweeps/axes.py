@@ -133,13 +133,13 @@ def _by_id(result: Axes, catalogue: Catalogue) -> tuple[str, ...]:
 def _check_names(result: Axes) -> None:
     """Refuse unknown names; options that do not go together are left out instead."""
     from perfmodel.specs.compression import parse_scheme
-    from perfmodel.specs.framework import parse_framework
+    from perfmodel.specs.software import parts
     from perfmodel.specs.storage import storage
     from perfmodel.workloads import workload
 
     named: dict[str, Callable[[str], object]] = {
         "compression": parse_scheme,
-        "framework": parse_framework,
+        "framework": parts,
         "storage": storage,
         "workload": workload,
         "jitter": _law,

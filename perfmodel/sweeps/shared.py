@@ -66,7 +66,7 @@ def by_stack(fixed: dict[str, Any], axes: Axes, catalogue: Catalogue) -> dict[st
         stack: str | InputError | None
         try:
             network = workload(asked.workload, asked.sequence_length)
-            stack = stack_of(asked, network, accelerator_of(asked, catalogue))
+            stack = stack_of(asked, network, accelerator_of(asked, catalogue), catalogue)
         except InputError as error:
             stack = error
         result[stack] = result.get(stack, False) or not is_asked
@@ -254,7 +254,7 @@ def _reasons(
 def _why(asked: dict[str, Any], setting: Setting, catalogue: Catalogue) -> str:
     scenario = Scenario.model_construct(**asked)
     try:
-        shared(scenario, setting.workload, setting.accelerator, lambda _: None)
+        shared(scenario, setting.workload, setting.accelerator, catalogue, lambda _: None)
         resolve(scenario, catalogue)  # minds the runs of an anchor as well
     except InputError as error:
         return str(error)

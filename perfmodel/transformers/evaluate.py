@@ -49,14 +49,14 @@ def case_of_setting(setting: Setting, layout: Layout | None = None) -> Case:
     """Return what a setting's step is worked out of, or that of another layout of it."""
     model, length = network_of(setting.workload)
     of = setting.layout if layout is None else layout
-    if of is None or setting.stack is None:
+    if of is None or setting.layout is None:
         raise InputError(
             f"{setting.workload.id}: copies of the whole network are trained; there is no layout"
         )
     dimensions: Dimensions = known_dimensions(model, length)
     chip = chip_of(setting.accelerator)
     options = Options(PRECISIONS[setting.precision], adapter_rank=setting.scenario.lora or 0)
-    software = software_of(setting.stack, chip, dimensions, of, options)
+    software = software_of(setting.framework, chip, dimensions, of, options)
     return Case(dimensions, of, chip, software, fabric_of_setting(setting), length)
 
 

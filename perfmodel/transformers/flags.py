@@ -13,7 +13,7 @@ def flags(stack: str, layout: Layout, model: Architecture, sequence_length: int,
 
     Parameters
     ----------
-    stack : by its name in ``specs.stack``
+    stack : by the id of its software
     layout : one, of whole numbers
     model : for the layers of a chunk
     sequence_length : tokens of a sample

@@ -19,7 +19,7 @@ from perfmodel.specs.accelerator import TPU_VENDOR, Accelerator
 from perfmodel.specs.layout import Layout
 from perfmodel.specs.link import Link
 from perfmodel.specs.provenance import Spec
-from perfmodel.specs.stack import BLACKWELL, HOPPER
+from perfmodel.specs.software import BLACKWELL, HOPPER
 from perfmodel.specs.store import Catalogue
 from perfmodel.tracing import remembered
 

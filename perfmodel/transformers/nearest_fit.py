@@ -23,7 +23,7 @@ def nearest_fits(setting: Setting) -> list[Changed]:
     ----------
     setting : with a layout, which does not fit
     """
-    if setting.layout is None or setting.stack is None:
+    if setting.layout is None:
         return []
     able = search_of_setting(setting, int(setting.layout.global_batch_size))
     times = np.asarray(able.steps.iteration_time)

@@ -13,7 +13,7 @@ import numpy as np
 from perfmodel.candidates import tries
 from perfmodel.specs.architecture import Architecture
 from perfmodel.specs.layout import FULL, RECOMPUTE, SELECTIVE, SHARDING, Layout
-from perfmodel.specs.stack import Stack
+from perfmodel.specs.software import Release
 from perfmodel.transformers.architecture import dimensions_of
 from perfmodel.transformers.grid import TOO_LARGE, Cell, grid_of
 from perfmodel.transformers.job import Case
@@ -91,7 +91,7 @@ class SearchResult(NamedTuple):
 def search(
     model: Architecture,
     fabric: Fabric,
-    stack: Stack,
+    stack: Release,
     options: Options,
     p: Values,
     *,
@@ -169,7 +169,7 @@ def _ruled_out(layouts: Layout, times: Array, total: Array, fits: Flags) -> Rule
 def count_layouts(
     model: Architecture,
     fabric: Fabric,
-    stack: Stack,
+    stack: Release,
     *,
     world_size: int,
     global_batch_size: int,
@@ -229,7 +229,7 @@ class _Degrees(NamedTuple):
 def _degrees(
     model: Architecture,
     fabric: Fabric,
-    stack: Stack,
+    stack: Release,
     size: tuple[int, int, int],
     rejected: Counter[str],
     refused: dict[tuple[int, int], str],

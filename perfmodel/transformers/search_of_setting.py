@@ -18,12 +18,11 @@ def search_of_setting(setting: Setting, global_batch_size: int) -> SearchResult:
     setting : of a network that a stack shares out
     global_batch_size : samples of a step
     """
-    assert setting.stack is not None
     model, length = network_of(setting.workload)
     return search(
         model,
         fabric_of_setting(setting),
-        setting.stack,
+        setting.framework,
         Options(PRECISIONS[setting.precision], adapter_rank=setting.scenario.lora or 0),
         fitted().parameters,
         world_size=setting.world_size,

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, get_args
 from perfmodel import ops
 from perfmodel.ops import where
 from perfmodel.specs.layout import ZERO_3, Layout
-from perfmodel.specs.stack import AMPERE, Launch, Pace, Stack, States
+from perfmodel.specs.software import AMPERE, Launch, Pace, Release, States
 from perfmodel.transformers.architecture import Dimensions
 from perfmodel.transformers.machine import Chip
 
@@ -101,7 +101,7 @@ class Options(NamedTuple):
     tuned: bool = True
 
 
-def software_of(stack: Stack, chip: Chip, model: Dimensions, layout: Layout, options: Options) -> Software:
+def software_of(stack: Release, chip: Chip, model: Dimensions, layout: Layout, options: Options) -> Software:
     """Return how a stack runs one job on one accelerator; its flags are arrays where the layout is."""
     xla = stack.pace == "xla"
     engine = xla and options.transformer_engine

@@ -18,8 +18,8 @@ DENSE, MIXED = "dense, stated layout", "experts"
 """Keys of the learned spreads."""
 NOTICED = 1.05
 """Factor by which what is new about a job must widen its interval to be named."""
-SAME_LIBRARY = {"fsdp": "torchtitan", "pytorch-ddp": "mingpt"}
-"""Stacks that are libraries of PyTorch alone -> a measured stack that trains by the same library."""
+SAME_LIBRARY = {"fsdp": "torchtitan", "pytorch": "mingpt"}
+"""Software that is PyTorch's libraries alone -> measured software that trains by the same library."""
 
 
 WELL_USED, MOST_WIDER = 0.3, 1.5

@@ -96,7 +96,9 @@ class Job:
         InputError : no layout fits, or none divides the network and its batch
         """
         scenario = self._scenario(group, fleet)
-        stack = stack_of(scenario, self.network, self.catalogue.accelerator(group.accelerator))
+        stack = stack_of(
+            scenario, self.network, self.catalogue.accelerator(group.accelerator), self.catalogue
+        )
         if stack is None:
             return None
         asked = {
