@@ -42,6 +42,7 @@ MEANINGS = (
     "traffic",
     "channels_first",
     "kernel_floor",
+    "product_set_up",
     "dispatch_time",
     "iteration_overhead",
     "optimizer_kernels",
@@ -121,10 +122,12 @@ class Efficiency:
         """Traffic of transposing images for matrix units, over their own."""
         self.kernel_floor = float(np.exp(get("kernel_floor")))
         """Time of one kernel on the accelerator besides its work [s]."""
+        self.product_set_up = float(np.exp(self._log.get("product_set_up", -math.inf)))
+        """What a product's kernel takes besides [s]; nothing to files from before it was learned."""
         self.dispatch_time = float(np.exp(get("dispatch_time")))
         """Host time to launch one kernel [s]."""
         self.iteration_overhead = float(np.exp(get("iteration_overhead")))
-        """Time of every iteration, whatever it does [s]."""
+        """Host time of every iteration besides launches [s]."""
         self.optimizer_kernels = float(np.exp(get("optimizer_kernels")))
         """Launched for each parameter tensor by one update."""
 

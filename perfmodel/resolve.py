@@ -12,7 +12,7 @@ from perfmodel.named import by_id
 from perfmodel.sharing import batch_of, named_software, shared
 from perfmodel.specs.accelerator import USUAL_POWER, Accelerator
 from perfmodel.specs.compression import Scheme, compression_of
-from perfmodel.specs.formats import FORMATS, OPTIMIZERS, Format, OptimizerStates
+from perfmodel.specs.formats import FORMATS, Format, OptimizerStates, states_of
 from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
 from perfmodel.specs.overlap import usual_overlap
@@ -283,7 +283,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         peak_flops=peak,
         peak_format=peak_format,
         optimizer=optimizer,
-        states=OPTIMIZERS[optimizer],
+        states=states_of(optimizer, FORMATS[precision], framework.adds_gradients),
         software=software,
         framework=framework,
         software_year=learned_year(software),

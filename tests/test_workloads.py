@@ -359,6 +359,16 @@ def test_first_layer_by_hand():
     assert pool.saved_elements == out // 4  # positions of the maxima; the input is kept by the ReLU
 
 
+def test_concatenation_copies_out_only_gradients_that_nothing_adds_to():
+    net = Network()
+    x = net.conv(image(8), "a", 4, 1)
+    y = net.conv(x, "b", 4, 1)
+    net.concat([x, y], "joined")
+    joined, each = net.layers[-1], 4 * 64
+    assert joined.backward_kernels == 2  # a sum for x, which b reads too, and a copy for y
+    assert joined.backward_elements == 3 * each + 2 * each
+
+
 def test_second_reader_adds_a_gradient():
     net = Network()
     x = net.conv(image(8), "a", 4, 1)

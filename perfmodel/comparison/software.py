@@ -28,6 +28,7 @@ FACTS: dict[str, tuple[str, str]] = {
     "channels_first": ("images channels first", "images channels last"),
     "python_replicas": ("replicas copied out in Python", "replicas copied out natively"),
     "pipelined_servers": ("servers answer block by block", "servers answer whole tensors"),
+    "adds_gradients": ("gradients added to cleared buffers", "gradients written once"),
     "native_decoding": ("decoding by compiled code", "decoding by Python workers"),
     "winograd": ("Winograd's algorithm: {}", ""),
     "server_shards": ("gradients dealt out to servers: {}", ""),
@@ -86,9 +87,9 @@ def software_notes(cases: Sequence[Case]) -> list[str]:
         return [line for other in cases[1:] for line in _apart(cases[0], other)]
     strategies = {one["strategy"] for one in scenarios}
     matters = {
-        "image": ["fused", "channels_first", "winograd"],
-        "sequence": ["fused", "unfused_transformer"],
-    }.get(cases[0].prediction.sample, ["fused"])
+        "image": ["fused", "adds_gradients", "channels_first", "winograd"],
+        "sequence": ["fused", "adds_gradients", "unfused_transformer"],
+    }.get(cases[0].prediction.sample, ["fused", "adds_gradients"])
     matters += ["native_decoding"] if "real" in {one["input"] for one in scenarios} else []
     matters += ["python_replicas"] if "data-parallel-single-process" in strategies else []
     matters += ["pipelined_servers", "server_shards"] if "parameter-server" in strategies else []

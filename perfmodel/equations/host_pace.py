@@ -118,15 +118,20 @@ def host_stretch(paced_time: Real, device_time: Real) -> Real:
 
 
 @formula(cites=())
-def launches_time(kernels: Real, kernel_floor: Real) -> Real:
+def launches_time(kernels: Real, kernel_floor: Real, product_kernels: Real, product_set_up: Real) -> Real:
     r"""What launches take on the accelerator, whatever the kernels do: of each layer, or of all.
 
-    .. math:: l = k\,\theta
+    .. math:: l = k\,\theta + k_p\,\sigma
+
+    A product begins with what no other kernel needs: workspace that is cleared, operands brought into the
+    library's layout, a first tile that waits for memory, parts of a sum that are joined at the end.
 
     Parameters
     ----------
     kernels : k [1], of each pass, shape (2 L,), or of all
     kernel_floor : theta [s]
+    product_kernels : k_p [1], of them those that compute products
+    product_set_up : sigma [s], of one product
 
     Returns
     -------
@@ -134,12 +139,12 @@ def launches_time(kernels: Real, kernel_floor: Real) -> Real:
 
     Examples
     --------
-    10 kernels of 2 us each.
+    10 kernels of 2 us each, and 4 products among them that take 5 us more.
 
-    >>> round(launches_time(10, 2e-6), 9)
-    2e-05
+    >>> round(launches_time(10, 2e-6, 4, 5e-6), 9)
+    4e-05
     """
-    return kernel_floor * kernels
+    return kernel_floor * kernels + product_set_up * product_kernels
 
 
 @formula(cites=())
@@ -271,9 +276,12 @@ def launch_time(layers_time: Real, forward_time: Real, backward_time: Real) -> R
 
 @formula(cites=())
 def once_an_iteration(iteration_overhead: Real, update_time: Real, stretch: Real, effect: Real) -> Real:
-    r"""What every iteration loses: a fixed time, and the update's share of the host's pace.
+    r"""What every iteration loses: the host's own work, and the update's share of the host's pace.
 
     .. math:: o' = z\,(o + t_u\,(g - 1))
+
+    The host's own work is what delays the next iteration besides launches: the loop itself, the batch that
+    is handed over, the loss that is read.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ from perfmodel.step.layer_rates import (
     rates,
     service,
 )
-from perfmodel.step.layers import LayerTable, layer_table
+from perfmodel.step.layers import TOTALS, LayerTable, layer_table
 
 _PRODUCT = KINDS.index("product")
 _COMPONENTS = Effects._fields
@@ -57,9 +57,9 @@ class _Distinct(NamedTuple):
 @lru_cache(maxsize=512)
 def _distinct(workload: Workload) -> _Distinct:
     table = layer_table(workload)
-    columns = [np.asarray(column, dtype=np.float64) for column in table[:-2]]
+    columns = [np.asarray(column, dtype=np.float64) for column in table[:-TOTALS]]
     _, first, count = np.unique(np.stack(columns), axis=1, return_index=True, return_counts=True)
-    kept: dict[str, Any] = {name: getattr(table, name)[first] for name in table._fields[:-2]}
+    kept: dict[str, Any] = {name: getattr(table, name)[first] for name in table._fields[:-TOTALS]}
     return _Distinct(table._replace(**kept), count.astype(np.float64))
 
 
@@ -91,7 +91,7 @@ class Design:
         self.service = _end_to_end([service(table, arithmetic(of)) for of, table in rows])
         bandwidths = [setting.accelerator.memory_bandwidth.value for setting in settings]
         self.memory_bandwidth = np.repeat(bandwidths, lengths)
-        updates = np.array([float(setting.states.update_bytes > 0) for setting in settings])
+        updates = np.array([float(setting.optimizer != "none") for setting in settings])
         self.updated_tensors = self.table.tensors * updates
         self.steps = np.array([float(setting.accumulation_steps) for setting in settings])
         self.parameters = p = Parameters(
@@ -135,7 +135,9 @@ class Design:
         products, traffic = busy_times(d.demand, at)
         busy = paced_time(products, traffic)
         floor, dispatch, overhead = learned.kernel_floor, learned.dispatch_time, learned.iteration_overhead
-        passes = layer_device_times(by_row(busy * d.count), launches_time(table.all_kernels, floor))
+        products_launched = table.all_product_kernels
+        launches = launches_time(table.all_kernels, floor, products_launched, learned.product_set_up)
+        passes = layer_device_times(by_row(busy * d.count), launches)
         update_kernels = learned.optimizer_kernels * d.updated_tensors
         update = update_on_device(d.demand.update_time, at.update[d.starts], update_kernels, floor)
         on_accelerator = device_time(d.steps, passes, update)
@@ -172,6 +174,7 @@ class Design:
         slopes[:, p.traffic[_PRODUCT]] += of_accelerator * update_traffic
         slopes[:, p.channels_first] += each * by_row(by_traffic * transposed / (1 + transposed))
         slopes[:, p.kernel_floor] += of_accelerator * kernels * floor
+        slopes[:, p.product_set_up] += each * products_launched * learned.product_set_up
         slopes[:, p.dispatch_time] += of_host * on_host
         slopes[:, p.iteration_overhead] += overhead / whole
         slopes[:, p.optimizer_kernels] += (of_accelerator * floor + of_host * dispatch) * update_kernels

@@ -20,6 +20,7 @@ WORDS = {
     "peak_flops": "peak of matrix products",
     "vector_peak_flops": "peak of element-wise work",
     "kernel_floor": "launch of a kernel on the GPU",
+    "product_set_up": "set-up of a product",
     "dispatch_time": "launch of a kernel by the host",
     "iteration_overhead": "overhead of an iteration",
     "tdp": "rated power",

@@ -13,15 +13,17 @@ class Format(NamedTuple):
     """As they are sent; mixed precision keeps fp32 weights and so fp32 gradients."""
     weight_copy_bytes: int
     """Of the second, half-precision copy of the weights."""
+    lookup_bytes: int
+    """Of what a table's rows are read as; autocast leaves look-ups in the type of the table, fp32."""
 
 
 FORMATS: dict[str, Format] = {
-    "fp32": Format(4, 4, 0),
-    "tf32": Format(4, 4, 0),
-    "fp16": Format(2, 2, 2),
-    "amp": Format(2, 4, 2),
-    "bf16": Format(2, 4, 2),
-    "fp8": Format(2, 4, 2),  # products alone take 8 bits
+    "fp32": Format(4, 4, 0, 4),
+    "tf32": Format(4, 4, 0, 4),
+    "fp16": Format(2, 2, 2, 2),
+    "amp": Format(2, 4, 2, 4),
+    "bf16": Format(2, 4, 2, 4),
+    "fp8": Format(2, 4, 2, 4),  # products alone take 8 bits
 }
 
 
@@ -31,7 +33,7 @@ class OptimizerStates(NamedTuple):
     moment_bytes: int
     """Averages of gradients kept in memory, in fp32."""
     update_bytes: int
-    """Read and written by one update."""
+    """Read and written by one update, gradients cleared for it and added up included."""
     weight_bytes: int = 4
     """fp32, whatever the precision of the arithmetic."""
     gradient_bytes: int = 4
@@ -52,3 +54,26 @@ OPTIMIZERS: dict[str, OptimizerStates] = {
     # Adam, then norms of weight and update, then the step
     "lamb": OptimizerStates(8, 40, row_moment_bytes=8, row_update_bytes=40),
 }
+GRADIENT_PASSES = 4
+"""Over a gradient that is added to a cleared buffer: zeros written, both read, their sum written."""
+
+
+def states_of(optimizer: str, form: Format, adds_gradients: bool) -> OptimizerStates:
+    """Return what an optimizer keeps and moves.
+
+    Parameters
+    ----------
+    optimizer : a key of ``OPTIMIZERS``
+    form : of the training's numbers
+    adds_gradients : whether the framework adds each gradient to a buffer that it clears
+
+    Examples
+    --------
+    SGD moves 20 B a parameter, and an fp32 gradient that is cleared and added up 4 times 4 B:
+
+    >>> states_of("sgd", FORMATS["fp32"], True).update_bytes
+    36
+    """
+    states = OPTIMIZERS[optimizer]
+    added = GRADIENT_PASSES * form.gradient_bytes if adds_gradients else 0
+    return states._replace(update_bytes=states.update_bytes + added)

@@ -66,6 +66,8 @@ class Release(Spec):
     """Comes with MLPerf's training settings, not with those its manual begins with."""
     native_decoding: bool = False
     """Samples are decoded by compiled code made for it, or on the accelerator, not by Python workers."""
+    adds_gradients: bool = False
+    """Clears the buffer of each gradient and adds into it, where others write it once (data parallel)."""
     pace: Pace = "eager"
     launch: Launch = "eager"
     flash_from: Capability = math.inf

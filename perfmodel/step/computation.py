@@ -116,7 +116,7 @@ def computation(
     )
     passes_on_device = layer_device_times(both_passes(busy_forward, busy_backward), launches.all_on_device)
 
-    update_kernels = learned.optimizer_kernels * table.tensors if setting.states.update_bytes else 0.0
+    update_kernels = learned.optimizer_kernels * table.tensors if setting.optimizer != "none" else 0.0
     moved = asked.update_time
     if tables is not None:
         from perfmodel.step.tables import update_time

@@ -25,6 +25,7 @@ from perfmodel.equations.layer_sums import backward_passes, elapsed_times
 from perfmodel.ops import Real
 from perfmodel.resolve import Setting
 from perfmodel.specs.accelerator import USUAL_POWER
+from perfmodel.specs.formats import Format
 from perfmodel.specs.workload import Workload
 from perfmodel.step.layers import LayerTable, layer_table
 from perfmodel.tracing import given, remembered
@@ -87,6 +88,14 @@ class Demand(NamedTuple):
     """Bytes of the optimizer over the nominal bandwidth [s]."""
 
 
+def element_bytes(form: Format, table: LayerTable) -> Any:
+    """Return the bytes of an element that each pass reads and writes; one number where all are alike."""
+    alike = ops.plain(form.lookup_bytes) == ops.plain(form.activation_bytes)
+    if alike or not table.lookup.any():
+        return form.activation_bytes
+    return ops.where(table.lookup, form.lookup_bytes, form.activation_bytes)
+
+
 def demand(setting: Setting, table: LayerTable, local_batch_size: Any) -> Demand:
     """Return what one micro-batch of ``local_batch_size`` samples asks for.
 
@@ -99,7 +108,7 @@ def demand(setting: Setting, table: LayerTable, local_batch_size: Any) -> Demand
         operation_bytes(
             local_batch_size,
             table.elements,
-            form.activation_bytes,
+            element_bytes(form, table),
             table.parameters,
             form.weight_copy_bytes or form.activation_bytes,
         ),
@@ -244,9 +253,10 @@ def launches_of(workload: Workload, learned: Efficiency) -> Launches:
     """Return what the launches of a network take; made once."""
     table = layer_table(workload)
     on_host = layer_host_times(table.kernels, learned.dispatch_time)
+    floor, set_up = learned.kernel_floor, learned.product_set_up
     return Launches(
-        launches_time(table.kernels, learned.kernel_floor),
-        launches_time(table.all_kernels, learned.kernel_floor),
+        launches_time(table.kernels, floor, table.product_kernels, set_up),
+        launches_time(table.all_kernels, floor, table.all_product_kernels, set_up),
         on_host,
         elapsed_times(backward_passes(on_host)),
     )

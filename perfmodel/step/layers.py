@@ -38,6 +38,10 @@ TRAFFIC = {
 """Kind of memory traffic of each kind of layer; the others are products."""
 
 
+TOTALS = 3
+"""Columns at the end of a ``LayerTable`` that are one number."""
+
+
 class LayerTable(NamedTuple):
     """Both passes of every layer: forward ones first, then backward ones, each in forward order.
 
@@ -50,6 +54,8 @@ class LayerTable(NamedTuple):
     parameters: Array
     """Read by the forward pass; read and written by the backward pass."""
     kernels: Array
+    product_kernels: Array
+    """Of which compute products."""
     product: Indices
     """Index in ``CLASSES``, or ``NO_PRODUCT``."""
     traffic: Indices
@@ -62,10 +68,13 @@ class LayerTable(NamedTuple):
     image: NDArray[np.bool_]
     """Convolutions whose traffic a layout can double; depthwise ones run outside matrix units."""
     elementwise: NDArray[np.bool_]
+    lookup: NDArray[np.bool_]
+    """Of rows of a table."""
     winograd: NDArray[np.bool_]
     """Convolutions that Winograd's algorithm can compute."""
     backward: NDArray[np.bool_]
     all_kernels: float
+    all_product_kernels: float
     tensors: float
     """Parameter tensors of the network."""
 
@@ -110,6 +119,7 @@ def layer_table(workload: Workload) -> LayerTable:
         elements=both("forward_elements", "backward_elements"),
         parameters=np.concatenate([parameters, 2 * parameters]),
         kernels=kernels,
+        product_kernels=kernels * is_product,
         product=product,
         traffic=traffic,
         depth=np.maximum(both("gemm_depth", "gemm_depth"), 1.0),
@@ -118,8 +128,10 @@ def layer_table(workload: Workload) -> LayerTable:
         light=(product == depthwise) | (product == grouped),
         image=convolution,
         elementwise=traffic != KINDS.index("product"),
+        lookup=traffic == KINDS.index("embedding"),
         winograd=product == CLASSES.index("conv3x3-stride1"),
         backward=np.arange(2 * len(layers)) >= len(layers),
         all_kernels=ops.number(kernels.sum()),
+        all_product_kernels=ops.number((kernels * is_product).sum()),
         tensors=float(sum(len(layer.tensors) for layer in layers)),
     )

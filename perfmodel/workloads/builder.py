@@ -465,9 +465,10 @@ class Network:
         return y
 
     def concat(self, inputs: list[Tensor], name: str) -> Tensor:
-        """Join features; backward copies each part out."""
+        """Join features; backward copies out parts that no sum of gradients reads where they lie."""
         first = inputs[0]
         y = Tensor(sum(x.channels for x in inputs), first.height, first.width)
+        copied = [x for x in inputs if not x.storage.uses]
         sums, sum_kernels = self._read(*inputs)
         self.layers.append(
             Layer(
@@ -477,8 +478,8 @@ class Network:
                 0,
                 0,
                 2 * y.elements,
-                2 * y.elements + sums,
-                backward_kernels=len(inputs) + sum_kernels,
+                2 * sum(x.elements for x in copied) + sums,
+                backward_kernels=len(copied) + sum_kernels,
             )
         )
         return y

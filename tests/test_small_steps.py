@@ -1,0 +1,71 @@
+"""What a step costs whose work is next to nothing: the host, its launches, and what each kernel takes."""
+
+from __future__ import annotations
+
+import pytest
+
+from perfmodel.calibration import calibration
+from perfmodel.prediction import predict
+from perfmodel.resolve import resolve
+from perfmodel.specs.formats import FORMATS, states_of
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.software import release
+from perfmodel.specs.store import Catalogue
+from perfmodel.step.layer_rates import demand
+from perfmodel.step.layers import layer_table
+
+CATALOGUE = Catalogue.built_in()
+ACCELERATORS = ("k80", "p100-sxm2-16gb", "v100-sxm2-16gb", "a100-sxm4-40gb", "h100-sxm5-80gb")
+
+
+def _perceptron(folder, layers):
+    path = folder / f"mlp{layers}.csv"
+    lines = [f"fc{n},linear,65536 256,1,256,256" for n in range(layers)]
+    path.write_text("\n".join(["name,kind,tensors,gemm_rows,gemm_columns,gemm_depth", *lines]), "utf-8")
+    return str(path)
+
+
+def _time(workload, accelerator, **options):
+    scenario = Scenario(workload=workload, accelerator=accelerator, local_batch_size=16, **options)
+    return predict(scenario, CATALOGUE).iteration_time
+
+
+@pytest.mark.parametrize("accelerator", ACCELERATORS)
+def test_a_step_of_small_layers_costs_its_kernels(tmp_path, accelerator):
+    one, two, four = (_time(_perceptron(tmp_path, n), accelerator) for n in (10, 20, 40))
+    assert four - two == pytest.approx(2 * (two - one), rel=0.02)
+    fixed = 2 * one - two
+    assert 0 < fixed < 1.2e-3  # what is left without a layer
+    assert one < 6e-3
+
+
+def test_the_host_paces_small_kernels_on_every_chip(tmp_path):
+    network, host = _perceptron(tmp_path, 40), calibration().efficiency.dispatch_time
+    slow, *_, fast = (_time(network, accelerator) for accelerator in ACCELERATORS)
+    assert fast < slow < 2 * fast
+    assert fast > 40 * 3 * host  # at least a forward and two backward products
+
+
+def test_gradients_are_cleared_and_added_until_a_framework_drops_them():
+    adds = {
+        name: release(name, CATALOGUE).adds_gradients for name in ("pytorch@2022", "pytorch@2023", "mxnet")
+    }
+    assert adds == {"pytorch@2022": True, "pytorch@2023": False, "mxnet": False}
+    moved = [states_of("none", FORMATS[name], True).update_bytes for name in ("fp32", "fp16")]
+    assert moved == [16, 8]
+    old, new = (
+        resolve(Scenario(workload="vgg16", framework=f"pytorch@{year}"), CATALOGUE).states.update_bytes
+        for year in (2022, 2023)
+    )
+    assert old - new == 16
+
+
+def test_autocast_leaves_lookups_in_fp32():
+    amp, half = (
+        resolve(Scenario(workload="ncf", accelerator="v100-sxm2-16gb", precision=name), CATALOGUE)
+        for name in ("amp", "fp16")
+    )
+    table = layer_table(amp.workload)
+    ratio = demand(amp, table, 1e6).bytes / demand(half, table, 1e6).bytes
+    assert ratio[table.lookup] == pytest.approx(2.0, rel=0.07)
+    assert ratio[~table.lookup] == pytest.approx(1.0, rel=1e-6)
