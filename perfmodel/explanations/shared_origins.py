@@ -6,7 +6,8 @@ from perfmodel.resolve import Setting
 
 LEARNED = (
     "half_depth",
-    "half_waves",
+    "half_work",
+    "half_columns",
     "score_bytes",
     "cast_bytes",
     "kernel_floor",
