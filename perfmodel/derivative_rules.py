@@ -47,6 +47,7 @@ ELEMENTWISE: dict[str, tuple[Rule, ...]] = {
     "sqrt": (lambda g, y, a: g / (2 * np.where(np.asarray(y) > 0, y, np.inf)),),
     "square": (lambda g, y, a: 2 * g * a,),
     "exp": (lambda g, y, a: g * y,),
+    "expm1": (lambda g, y, a: g * (y + 1),),
     "log": (lambda g, y, a: g / a,),
     "log2": (lambda g, y, a: g / (a * math.log(2)),),
     "log1p": (lambda g, y, a: g / (1 + a),),
@@ -56,6 +57,7 @@ ELEMENTWISE: dict[str, tuple[Rule, ...]] = {
     "getitem": (lambda g, y, a, key: scattered(g, a, key),),
     "reshape": (lambda g, y, a: np.reshape(g, np.shape(a)),),
     "broadcast_to": (lambda g, y, a: g,),
+    "bincount": (none, lambda g, y, a, b: g[a]),
     "array": (lambda g, y, a: g,),
 }
 """By the name of an operation: a rule for each argument.  ``matmul`` is that of two vectors."""
@@ -70,6 +72,15 @@ def _on_axis(value: Any, options: dict[str, Any]) -> Any:
 def _cumulated_back(g: Any, y: Any, a: Any, options: dict[str, Any]) -> Any:
     axis = options.get("axis", 0)
     return np.flip(np.cumsum(np.flip(g, axis), axis), axis)
+
+
+def _largest_so_far_back(g: Any, y: Any, a: Any, options: dict[str, Any]) -> Any:
+    axis = options.get("axis", 0)
+    g, y, a = (np.moveaxis(each, axis, -1) for each in (g, y, a))
+    place = np.maximum.accumulate(np.where(a == y, np.arange(a.shape[-1]), 0), axis=-1)
+    result = np.zeros(a.shape)
+    np.add.at(result, (*np.indices(a.shape)[:-1], place), g)
+    return np.moveaxis(result, -1, axis)
 
 
 def _chosen(which: Callable[..., Any]) -> Rule:
@@ -89,6 +100,7 @@ REDUCING: dict[str, Rule] = {
     "max": _chosen(np.argmax),
     "min": _chosen(np.argmin),
     "cumsum": _cumulated_back,
+    "cummax": _largest_so_far_back,
 }
 """By the name of a reduction; ``options`` are its axis and whether it keeps it."""
 
@@ -113,6 +125,7 @@ def ties(operation: str, values: list[Any], options: dict[str, Any]) -> bool:
         extreme = getattr(np, operation)(values[0], **{**options, "keepdims": True})
         near = np.isclose(values[0], extreme, rtol=TIE, atol=0)
         return bool(np.any(near.sum(axis=options.get("axis")) > 1))
-    if operation in ("floor", "ceil"):
-        return bool(np.any(np.isclose(values[0], np.rint(values[0]), rtol=TIE, atol=0)))
+    if operation in ("floor", "ceil", "floor_divide"):
+        of = values[0] if len(values) == 1 else np.divide(*values)
+        return bool(np.any(np.isclose(of, np.rint(of), rtol=TIE, atol=0)))
     return operation == "absolute" and bool(np.any(np.equal(values[0], 0)))

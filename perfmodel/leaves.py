@@ -6,15 +6,23 @@ derivatives, or into other plain ones.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from perfmodel.calibration import LATENCIES, Calibration, facts
 from perfmodel.collectives import model as collectives
+from perfmodel.evidence import TRANSFORMERS
 from perfmodel.resolve import Setting
+from perfmodel.specs.layout import DEGREES, Layout
 from perfmodel.specs.provenance import Provenance
 from perfmodel.specs.record import Record
-from perfmodel.specs.workload import Workload
+from perfmodel.specs.storage import storages
+from perfmodel.specs.workload import Tables, Workload
+from perfmodel.tracing import TRACE
+from perfmodel.transformers import parameters as transformers
+from perfmodel.workloads.feed import CACHE
 
 Change = Callable[[Any, str, str], Any]
 """From a number, its name and its source to what takes its place."""
@@ -56,10 +64,37 @@ COLUMNS = (
     "gemm_columns",
 )
 """Counts of every layer that a step is worked out from."""
+WIDTHS = (
+    "hidden",
+    "layers",
+    "heads",
+    "kv_heads",
+    "head_size",
+    "feed_forward",
+    "vocabulary",
+    "experts",
+    "top_k",
+    "shared_experts",
+    "expert_feed_forward",
+    "query_rank",
+    "kv_rank",
+    "rope_size",
+    "value_size",
+    "encoder_layers",
+    "target_fraction",
+    "window",
+    "predicted_fraction",
+)
+"""Of an ``Architecture``: what a step of a transformer is worked out from."""
+OPTIONS = ("oversubscription", "lora")
+"""Numbers that are read from the scenario itself."""
 OF_SCENARIO = "the scenario"
 OF_NETWORK = "the layer table"
+OF_ARCHITECTURE = "the network's architecture"
+OF_STACK = "what is known of the software"
 FITTED = "calibration.json: fitted to measured runs"
 OF_COLLECTIVES = "collectives/model.json: fitted to measured collectives"
+OF_TRANSFORMERS = "transformers/model.json: fitted to measured steps"
 
 
 class Leaves(NamedTuple):
@@ -76,6 +111,9 @@ def with_leaves(setting: Setting, constants: Calibration, change: Change) -> Lea
 
     A number that stands in two places, as that of a link inside and between nodes, is changed once.
     """
+    trace = TRACE.get()
+    if trace is not None:
+        trace.change = change
     specs: dict[str, Any] = {}
     changed: dict[str, Any] = {}
     for field in SPECS:
@@ -93,9 +131,22 @@ def with_leaves(setting: Setting, constants: Calibration, change: Change) -> Lea
     for field in COUNTS:
         if value := getattr(setting, field):
             changed[field] = change(value, field, OF_SCENARIO)
+    if setting.decode_rate is not None:
+        changed["decode_rate"] = change(setting.decode_rate, "decode_rate", OF_SCENARIO)
+    if setting.feed is not None:
+        changed["feed"] = _feed(setting, changed["node"], change)
+    options = {name: value for name in OPTIONS if (value := getattr(setting.scenario, name))}
+    changed["scenario"] = setting.scenario.model_copy(
+        update={name: change(value, name, OF_SCENARIO) for name, value in options.items()}
+    )
+    constants, learned = _constants(constants, change)
     if setting.layout is None:
         changed["workload"] = _workload(setting.workload, change)
-    constants, learned = _constants(constants, change)
+    else:
+        changed["layout"] = _layout(setting.layout, changed, change)
+        changed["workload"] = _transformer(setting.workload, change)
+        changed["stack"] = _stack(setting, change)
+        learned[TRANSFORMERS] = _parameters(change)
     return Leaves(setting._replace(**changed), constants, learned)
 
 
@@ -130,13 +181,78 @@ def _bytes(table: Any, name: str, change: Change) -> Any:
     )
 
 
+def _feed(setting: Setting, node: Any, change: Change) -> Any:
+    """Return how samples come with other numbers: of storage, cache and decoder."""
+    feed, known, rates = setting.feed, storages(), {}
+    assert feed is not None
+    for field, id in (("storage_bandwidth", setting.storage), ("cache_bandwidth", CACHE)):
+        rates[field] = _spec(known.bandwidth[id], f"storage.{id}.bandwidth", change).value
+    if math.isfinite(feed.storage_requests):
+        requests = known.requests[setting.storage]
+        rates["storage_requests"] = _spec(requests, f"storage.{setting.storage}.requests", change).value
+    if feed.host_memory_bytes:
+        rates["host_memory_bytes"] = node.host_memory_bytes.value
+    if feed.decoder is not None:
+        rates["decoder"] = _spec(feed.decoder, f"decoder.{setting.scenario.decoder}", change)
+    return feed._replace(**rates)
+
+
+def _layout(layout: Layout, counts: Mapping[str, Any], change: Change) -> Layout:
+    """Return a layout whose passes are those of the setting."""
+    degrees = {name: change(getattr(layout, name), name, OF_SCENARIO) for name in (*DEGREES, "data_parallel")}
+    return layout._replace(
+        **degrees,
+        micro_batch_size=counts["local_batch_size"],
+        accumulation_steps=counts["accumulation_steps"],
+    )
+
+
+def _transformer(workload: Workload, change: Change) -> Workload:
+    model = workload.architecture
+    assert model is not None
+    widths = {
+        field: change(value, f"{workload.id}.{field}", OF_ARCHITECTURE)
+        for field in WIDTHS
+        if (value := getattr(model, field))
+    }
+    length = workload.sequence_length and change(workload.sequence_length, "sequence_length", OF_SCENARIO)
+    return replace(workload, architecture=model._replace(**widths), sequence_length=length)
+
+
+def _stack(setting: Setting, change: Change) -> Any:
+    assert setting.stack is not None
+    travels: Any = change(setting.stack.gradient_bytes, f"{setting.software}.gradient_bytes", OF_STACK)
+    return setting.stack._replace(gradient_bytes=travels)
+
+
+def _parameters(change: Change) -> Any:
+    known = transformers.shipped()
+    numbers = {
+        name: change(value, f"transformers.{name}", OF_TRANSFORMERS)
+        for name, value in known.parameters.items()
+    }
+    return known._replace(parameters=numbers)
+
+
 def _workload(workload: Workload, change: Change) -> Workload:
     columns = {
         field: change(workload.column(field).copy(), f"{workload.id}.{field}", OF_NETWORK)
         for field in COLUMNS
     }
     tensors = change(workload.tensor_elements.copy(), f"{workload.id}.tensors", OF_NETWORK)
-    return workload.with_counts(columns, tensors)
+    others: dict[str, Any] = {
+        field: change(value, f"{workload.id}.{field}", OF_NETWORK)
+        for field in ("input_elements", "stored_bytes", "dataset_samples")
+        if (value := getattr(workload, field))
+    }
+    if workload.tables is not None:
+        others["tables"] = Tables(
+            *(
+                change(column.copy(), f"{workload.id}.tables.{field}", OF_NETWORK)
+                for field, column in workload.tables._asdict().items()
+            )
+        )
+    return workload.with_counts(columns, tensors, others)
 
 
 def _constants(constants: Calibration, change: Change) -> tuple[Calibration, dict[str, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -54,7 +55,7 @@ def numeric_result(function: Callable[..., Any], arguments: Any, keywords: Any) 
             finally:
                 TRACE.reset(token)
 
-        made = Traced(part, "numeric", parents, backward)
+        made = Traced(part, function.__name__, parents, backward)
         made.call = made.call or call
         return made
 
@@ -65,6 +66,8 @@ def _slope(of: Callable[[Any], Any], value: Any, gradient: Any) -> Any:
     """Return how the result, weighted by a gradient, grows with each number of a value."""
     here = np.array(value, np.float64)
     result = np.zeros(here.shape)
+    if isinstance(value, int):
+        return result  # a count, of which there is no fraction more
     for i in np.ndindex(here.shape):
         step = STEP * (abs(here[i]) or 1.0)
         sides = []
@@ -84,6 +87,8 @@ def _traced_in(thing: Any) -> Iterator[Traced]:
             yield from _traced_in(each)
     elif isinstance(thing, dict):
         yield from _traced_in(list(thing.values()))
+    elif is_dataclass(thing):
+        yield from _traced_in([getattr(thing, field.name) for field in fields(thing)])
 
 
 def _with_values(thing: Any, values: Mapping[int, Any]) -> Any:
@@ -97,6 +102,15 @@ def _with_values(thing: Any, values: Mapping[int, Any]) -> Any:
         return [_with_values(each, values) for each in thing]
     if isinstance(thing, dict):
         return {key: _with_values(each, values) for key, each in thing.items()}
+    if is_dataclass(thing) and not isinstance(thing, type) and any(True for _ in _traced_in(thing)):
+        return replace(
+            thing,
+            **{
+                each.name: _with_values(getattr(thing, each.name), values)
+                for each in fields(thing)
+                if each.init
+            },
+        )
     if callable(thing) and not isinstance(thing, type):
         return lambda *arguments: plain(thing(*arguments))
     return thing

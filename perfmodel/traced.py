@@ -89,11 +89,8 @@ class Traced:
             return made(name, function, *inputs)
         if name in ("concatenate", "stack"):
             return _joined(name, function, inputs[0], options.get("axis", *inputs[1:] or (0,)))
-        if name == "bincount" and isinstance(inputs[0], np.ndarray):
-            weights = options["weights"]
-            return Traced(
-                function(inputs[0], weights.value), name, (weights,), lambda gradient: [gradient[inputs[0]]]
-            )
+        if name == "bincount":
+            return made(name, function, inputs[0], options["weights"])
         if name == "broadcast_to":
             return made(name, lambda a: function(a, *inputs[1:]), inputs[0])
         if name in ("expand_dims", "reshape", "squeeze", "ravel"):
@@ -349,6 +346,7 @@ _METHODS = {
     ("maximum", "reduce"): "max",
     ("minimum", "reduce"): "min",
     ("add", "accumulate"): "cumsum",
+    ("maximum", "accumulate"): "cummax",
 }
 _COMPARING = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
 _TRUTH = ("isfinite", "isnan", "isinf", "logical_not", "logical_and", "logical_or", "any", "all")
@@ -369,6 +367,11 @@ maximum, minimum = _operation("maximum"), _operation("minimum")
 ceil, floor = _operation("ceil"), _operation("floor")
 sqrt, exp, where = _operation("sqrt"), _operation("exp"), _operation("where")
 log, log2, log1p = _operation("log"), _operation("log2"), _operation("log1p")
+
+
+def number(value: Traced) -> Traced:
+    """Return a traced number, or an array of one, as a traced float."""
+    return made("reshape", lambda a: float(np.asarray(a).item()), value)
 
 
 def array(values: Any) -> Traced:

@@ -42,6 +42,8 @@ class Trace:
     def __init__(self) -> None:
         self.calls: list[Call] = []
         """In the order in which they made their first number."""
+        self.change: Callable[[Any, str, str], Any] | None = None
+        """What takes the place of a number, given its name and source too."""
         self.learned: dict[str, Any] = {}
         """Traced numbers in the place of fits that functions read rather than take, by what they are of."""
         self.running: dict[FrameType, Call] = {}
@@ -67,6 +69,12 @@ def tracing() -> Iterator[Trace]:
     finally:
         TRACE.reset(token)
         trace.running.clear()
+
+
+def given(value: Any, name: str, source: str) -> Any:
+    """Return a number that code holds, or reads from a text; traced, what takes its place."""
+    trace = TRACE.get()
+    return value if trace is None or trace.change is None else trace.change(value, name, source)
 
 
 def remembered(

@@ -34,6 +34,7 @@ EXAMPLES = {
     "sqrt": lambda x, y: ops.sqrt(x * y),
     "square": lambda x, y: np.square(x) + y,
     "exp": lambda x, y: ops.exp(x) + y,
+    "expm1": lambda x, y: np.expm1(x) * y,
     "log": lambda x, y: ops.log(x) * y,
     "log2": lambda x, y: ops.log2(x) * y,
     "log1p": lambda x, y: ops.log1p(x) * y,
@@ -47,10 +48,12 @@ EXAMPLES = {
     "getitem": lambda x, y: x[np.array([2, 0, 2])] * y,
     "reshape": lambda x, y: x[..., None] * y,
     "broadcast_to": lambda x, y: np.broadcast_to(x, (2, 3)) * y,
+    "bincount": lambda x, y: np.bincount(np.array([0, 1, 1]), weights=x) * y[:2],
     "array": lambda x, y: ops.array(x) * y,
     "sum": lambda x, y: np.add.reduce(x * y, axis=-1),
     "max": lambda x, y: np.max(x, axis=0) * y,
     "min": lambda x, y: np.minimum.reduce(x, axis=-1) * y,
+    "cummax": lambda x, y: np.maximum.accumulate(x, axis=-1) * y,
     "cumsum": lambda x, y: np.add.accumulate(x, axis=-1) * y,
 }
 """By operation: something of two arrays that it makes."""
@@ -147,6 +150,7 @@ def test_any_program_gives_the_plain_values_and_its_derivatives(program, values)
         return program(*numbers)[-1]
 
     assert [plain(each) for each in program(*[leaf(x, "x", "given") for x in values])] == program(*values)
+    assume(not any(each.is_at_kink for each in slopes(last(*[leaf(x, "x", "given") for x in values]))))
     _, exact = derivatives(last, values)
     scale = max(1.0, *map(abs, program(*values)), *map(abs, map(float, exact)))
     below, above = differences(last, values, 0, -1), differences(last, values, 1, 0)

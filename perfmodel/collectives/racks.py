@@ -61,4 +61,4 @@ class Racks(NamedTuple):
         if nodes <= self.nodes:
             return 1.0
         factor = server_exchange_factor if pipelined else server_push_factor
-        return float(factor(nodes, servers, self.oversubscription, self.nodes))
+        return ops.number(factor(nodes, servers, self.oversubscription, self.nodes))

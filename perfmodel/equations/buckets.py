@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from perfmodel.formula import formula
+from perfmodel.tracing import numeric
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,6 +24,7 @@ BUCKET_CAP_BYTES = 25 * 2**20
 """PyTorch's default ``bucket_cap_mb``."""
 
 
+@numeric
 @formula(cites="li2020", symbolic=False)
 def ddp_buckets(
     tensor_bytes: Sequence[float],

@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from perfmodel import ops
 from perfmodel.formula import formula
 
 if TYPE_CHECKING:
@@ -72,10 +73,16 @@ def fused_messages(
     """
     import numpy as np
 
-    sent = np.concatenate([[0.0], np.cumsum(np.asarray(tensor_bytes, dtype=np.float64))])
-    largest = min(sent[-1], max(fusion_threshold_bytes, np.max(tensor_bytes)))
-    sizes = np.geomspace(np.min(tensor_bytes), largest, GUESSES)
-    usual: list[float] = np.asarray(message_time(sizes), dtype=np.float64).tolist()
+    tensors = ops.plain(ops.array(tensor_bytes))
+    sent = np.concatenate([[0.0], np.cumsum(tensors)])
+    largest = min(sent[-1], max(fusion_threshold_bytes, np.max(tensors)))
+    sizes = np.geomspace(np.min(tensors), largest, GUESSES)
+
+    def plain_times(of: Any) -> list[float]:
+        times: list[float] = ops.array(ops.plain(message_time(of))).tolist()
+        return times
+
+    usual = plain_times(sizes)
     steps: list[float] = sizes.tolist()
     known: dict[float, float] = {}
 
@@ -90,15 +97,23 @@ def fused_messages(
             return usual[above - 1] if size <= low else usual[above]
         return usual[above - 1] + (size - low) * (usual[above] - usual[above - 1]) / (high - low)
 
-    queue = list(ready_times), sent.tolist()
+    queue = list(map(ops.plain, ready_times)), sent.tolist()
     while True:
         messages = _cycles(*queue, guessed, cycle_time, fusion_threshold_bytes)
         unknown = [size for _, size in messages if size not in known]
         if not unknown:
-            ready, size = np.array(messages).T
-            return ready, size
-        times = np.asarray(message_time(np.array(unknown)), dtype=np.float64)
-        known.update(zip(unknown, times.tolist(), strict=True))
+            break
+        known.update(zip(unknown, plain_times(np.array(unknown)), strict=True))
+    if ops.plain(ready := ops.array(ready_times)) is not ready:  # once more, now that the messages are known
+        sent = np.cumsum(ops.array(tensor_bytes), axis=-1)
+        queue = ready.tolist(), [0.0, *sent.tolist()]
+        messages = _cycles(
+            *queue, lambda size: message_time(ops.array([size]))[0], cycle_time, fusion_threshold_bytes
+        )
+        ready, size = zip(*messages, strict=True)
+        return ops.array(ready), ops.array(size)
+    ready, size = np.array(messages).T
+    return ready, size
 
 
 def _cycles(
@@ -149,12 +164,11 @@ def cycle_wait_time(ready_times: Any, communication_times: Any, backward_time: A
     """
     import numpy as np
 
-    lasting = np.asarray(communication_times, dtype=np.float64)
-    ready = np.asarray(ready_times, dtype=np.float64)
+    lasting, ready = ops.array(communication_times), ops.array(ready_times)
     before = np.cumsum(lasting, axis=-1) - lasting
     # the start of each message: the latest of those it follows without a gap, and all of them in between
     start = np.maximum.accumulate(ready - before, axis=-1) + before
     ends = (start + lasting)[..., :-1]
-    free = np.maximum(ends, np.asarray(backward_time, dtype=np.float64)[..., None])
+    free = np.maximum(ends, ops.array(backward_time)[..., None])
     wait: NDArray[np.float64] = np.maximum(start[..., 1:] - free, 0.0).sum(axis=-1)
-    return wait + np.maximum(start[..., 0] - np.asarray(backward_time, dtype=np.float64), 0.0)
+    return wait + np.maximum(start[..., 0] - ops.array(backward_time), 0.0)

@@ -12,12 +12,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from perfmodel.formula import formula
+from perfmodel.tracing import numeric
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 
+@numeric
 @formula(cites="shi2019", symbolic=False)
 def optimal_buckets(
     ready_times: Sequence[float],

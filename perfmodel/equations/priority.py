@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from perfmodel import ops
 from perfmodel.formula import formula
 
 if TYPE_CHECKING:
@@ -51,8 +52,8 @@ def priority_iteration_time(
     """
     import numpy as np
 
-    compute = np.asarray(forward_times, dtype=np.float64) + np.asarray(backward_times, dtype=np.float64)
-    communication = np.asarray(communication_times, dtype=np.float64)
+    compute = ops.array(forward_times) + ops.array(backward_times)
+    communication = ops.array(communication_times)
     from_here_on = np.cumsum(compute[..., ::-1], axis=-1)[..., ::-1]
     up_to_here = np.cumsum(communication, axis=-1)
     period: NDArray[np.float64] = np.maximum(from_here_on[..., 0], np.max(from_here_on + up_to_here, axis=-1))

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
+from perfmodel import ops
 from perfmodel.equations.link_rates import rings_bandwidth
 
 WRITE_PAYLOAD = 0.94
@@ -102,9 +103,9 @@ def ring_bandwidth(
     >>> round(ring_bandwidth(((0, 1, 1), (1, 2, 1), (0, 2, 1)), 3, 25e9) / 1e9, 3)
     47.0
     """
-    result = rings(peer_graph, group_size)
+    result = rings(peer_graph, ops.plain(group_size))
     payload = READ_PAYLOAD if result.forwarded else WRITE_PAYLOAD
-    return float(rings_bandwidth(result.rings, link_bandwidth, payload))
+    return ops.number(rings_bandwidth(result.rings, link_bandwidth, payload))
 
 
 def _edge(a: int, b: int) -> Edge:

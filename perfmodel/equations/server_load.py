@@ -12,8 +12,10 @@ from collections.abc import Sequence
 
 from perfmodel.formula import formula
 from perfmodel.ops import Real
+from perfmodel.tracing import numeric
 
 
+@numeric
 @formula(cites="li2014", symbolic=False)
 def shard_imbalance(tensor_bytes: Sequence[float], servers: int) -> float:
     r"""Largest shard over the mean shard when tensors are dealt to the servers in turn.
@@ -43,6 +45,7 @@ def shard_imbalance(tensor_bytes: Sequence[float], servers: int) -> float:
     return servers * max(shards) / sum(shards)
 
 
+@numeric
 @formula(cites="abadi2016", symbolic=False)
 def greedy_shard_imbalance(tensor_bytes: Sequence[float], servers: int) -> float:
     r"""Largest shard over the mean shard when each tensor goes to the server that holds least so far.
@@ -80,6 +83,7 @@ def greedy_shard_imbalance(tensor_bytes: Sequence[float], servers: int) -> float
     return servers * max(shards)[0] / sum(tensor_bytes)
 
 
+@numeric
 @formula(cites="chen2015", symbolic=False)
 def split_shard_imbalance(tensor_bytes: Sequence[float], servers: int, largest_whole_bytes: float) -> float:
     r"""Largest shard over the mean shard when large tensors are split evenly and small ones dealt in turn.

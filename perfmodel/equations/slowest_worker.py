@@ -18,7 +18,7 @@ from perfmodel.equations.quadrature import Array, beta_rule
 from perfmodel.equations.special import normal_at_logit
 from perfmodel.formula import formula
 from perfmodel.ops import Real
-from perfmodel.tracing import remembered
+from perfmodel.tracing import numeric, remembered
 
 _WIDEST_LOG_STD = 2.0
 """The shared rule serves lognormal laws up to a coefficient of variation of 7."""
@@ -41,6 +41,7 @@ def _normal_maximum(world_size: float) -> tuple[Array, Array]:
     return normal_at_logit(z), weight
 
 
+@numeric
 @remembered(maxsize=_MOST_KEPT)
 def straggler_factor(distribution: Distribution, world_size: float) -> float:
     """Mean time of the slowest of n workers over the mean time of one: E[X_(n:n)] / E[X].
@@ -66,7 +67,6 @@ def straggler_factor(distribution: Distribution, world_size: float) -> float:
     >>> round(straggler_factor(law, 2), 12) == round(1 + 0.1 / math.pi**0.5, 12)
     True
     """
-    world_size = ops.plain(world_size)
     if world_size == 1:
         return 1.0
     if distribution.name in _SHARED_RULE and world_size == math.floor(world_size) and world_size > 1:
@@ -75,10 +75,10 @@ def straggler_factor(distribution: Distribution, world_size: float) -> float:
         mean, spread = distribution.values
         x, weight = _normal_maximum(world_size)
         if distribution.name == "normal":
-            return ops.number(1 + spread / mean * (weight @ x))
-        variance = ops.log1p(spread * spread)
+            return float(1 + spread / mean * (weight @ x))
+        variance = math.log1p(spread * spread)
         if variance <= _WIDEST_LOG_STD**2:
-            return ops.number(weight @ np.exp(ops.sqrt(variance) * x - variance / 2))
+            return float(weight @ np.exp(math.sqrt(variance) * x - variance / 2))
     from perfmodel.equations.order_statistics import order_statistic
 
     return float(order_statistic(distribution, world_size, world_size)[0]) / distribution.mean
@@ -140,8 +140,8 @@ def straggler_time(compute_time: Any, distribution: Distribution, world_size: An
     >>> round(straggler_time(0.12, Distribution("exponential", (1.0,)), 4), 12)
     0.13
     """
-    if isinstance(size := ops.plain(world_size), (int, float)):
-        return waiting_time(compute_time, straggler_factor(distribution, float(size)))
+    if isinstance(ops.plain(world_size), (int, float)):
+        return waiting_time(compute_time, straggler_factor(distribution, world_size))
     import numpy as np
 
     sizes, inverse = np.unique(np.asarray(world_size, dtype=np.float64), return_inverse=True)

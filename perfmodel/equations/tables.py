@@ -48,7 +48,7 @@ def touched_parameters(samples: Real, table_parameters: Any, looked_up: Any, wor
     import numpy as np
 
     of_all = looked_up * world_size
-    asked = samples * of_all if np.ndim(samples) == 0 else np.asarray(samples)[..., None] * of_all
+    asked = samples * of_all if np.ndim(samples) == 0 else ops.array(samples)[..., None] * of_all
     touched = -table_parameters * np.expm1(-asked / table_parameters)
     return np.maximum(touched.sum(axis=-1) / world_size, touched.max(axis=-1))
 

@@ -8,6 +8,7 @@ its bounds for others.
 
 from typing import Final
 
+from perfmodel import ops
 from perfmodel.formula import formula
 from perfmodel.ops import Real
 
@@ -75,11 +76,11 @@ def server_update_rate(workers: Real, gradient_time: Real, service_time: Real) -
 
     queue = 0.0 * (gradient_time + service_time + workers)
     result = queue
-    for n in range(1, int(np.max(workers)) + 1):
+    for n in range(1, int(np.max(ops.plain(workers))) + 1):
         response = service_time * (1 + queue)
         rate = n / (gradient_time + response)
         queue = rate * response
-        result = np.where(n <= np.asarray(workers), rate, result) if np.ndim(result) else rate
+        result = np.where(n <= np.asarray(ops.plain(workers)), rate, result) if np.ndim(result) else rate
         if np.all(rate * service_time > FULL):
             break  # the server is never idle, however many more there are
     return result

@@ -2,6 +2,7 @@
 
 from typing import Annotated, Literal
 
+from perfmodel import ops
 from perfmodel.specs.peer_graph import PeerGraph
 from perfmodel.specs.provenance import PositiveFloat, PositiveInt, Provenance, Quantity, SourcedSpec
 from perfmodel.specs.record import Within
@@ -99,7 +100,7 @@ class Link(SourcedSpec):
         """
         if self.domain is None:
             return nodes
-        nodes_joined = max(1, int(self.domain.value) // held)
+        nodes_joined = max(1, int(ops.plain(self.domain.value)) // held)
         return -(-nodes // nodes_joined)
 
     @property

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from perfmodel import ops
 from perfmodel.errors import InputError
 from perfmodel.specs.placement import in_domains
 
@@ -65,13 +66,14 @@ def usual_torus(per_node: Any, nodes: Any) -> Torus:
     >>> usual_torus(8, 4), usual_torus(8, 1)
     (Torus(columns=8, rows=4), Torus(columns=4, rows=2))
     """
-    if np.all(np.asarray(nodes) > 1):
+    if np.all(np.asarray(ops.plain(nodes)) > 1):
         return Torus(per_node, nodes)
     if np.ndim(per_node):
         rows = np.vectorize(_shorter_side, otypes=[float])(per_node)
         return Torus(per_node / rows, rows)
-    rows = _shorter_side(int(per_node))
-    return Torus(int(per_node) // rows, rows)
+    ranks = int(ops.plain(per_node))
+    rows = _shorter_side(ranks)
+    return Torus(ranks // rows, rows)
 
 
 def _shorter_side(ranks: float) -> int:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
+from perfmodel import ops
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -86,17 +88,17 @@ class Tables(NamedTuple):
     @property
     def all_parameters(self) -> float:
         """Of all tables together."""
-        return float(self.parameters.sum())
+        return ops.number(self.parameters.sum())  # type: ignore[no-any-return]
 
     @property
     def largest(self) -> float:
         """Parameters of the largest, which is never cut."""
-        return float(self.parameters.max())
+        return ops.number(self.parameters.max())  # type: ignore[no-any-return]
 
     @property
     def all_looked_up(self) -> float:
         """Elements that one sample looks up in all of them."""
-        return float(self.looked_up.sum())
+        return ops.number(self.looked_up.sum())  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,9 +183,9 @@ class Workload:
         """Elements of every parameter tensor, in the order the network registers them, as float64."""
         return np.array([n for layer in self.layers for n in layer.tensors], dtype=np.float64)
 
-    def with_counts(self, columns: dict[str, Any], tensor_elements: Any) -> Self:
-        """Return the network with other counts: of its layers, by field, and of its parameter tensors."""
-        changed = replace(self)
+    def with_counts(self, columns: dict[str, Any], tensor_elements: Any, others: dict[str, Any]) -> Self:
+        """Return the network with other counts: of its layers, by field, of its tensors, of its fields."""
+        changed = replace(self, **others)
         own: dict[str, Any] = {
             "_columns": columns,
             "tensor_elements": tensor_elements,
@@ -200,14 +202,14 @@ class Workload:
     @cached_property
     def forward_flops(self) -> float:
         """FLOP of the forward pass of one sample."""
-        return sum(layer.forward_flops for layer in self.layers)
+        return sum(self.column("forward_flops").tolist())
 
     @cached_property
     def training_flops(self) -> float:
         """FLOP of the forward and backward pass of one sample."""
-        return self.forward_flops + sum(layer.backward_flops for layer in self.layers)
+        return self.forward_flops + sum(self.column("backward_flops").tolist())
 
     @cached_property
     def saved_elements(self) -> float:
         """Activation elements of one sample kept for the backward pass."""
-        return float(self.column("saved_elements").sum())
+        return ops.number(self.column("saved_elements").sum())  # type: ignore[no-any-return]

@@ -158,7 +158,7 @@ def named_algorithms(group: Group) -> tuple[str, ...]:
 def cheapest(times: dict[str, Callable[[Any], Any]], message_bytes: Any) -> Any:
     """Time of each message by whichever algorithm is fastest for it."""
     able = {name: time(message_bytes) for name, time in times.items() if name not in ONLY_WHEN_ASKED}
-    of_all = np.broadcast_arrays(*able.values())
+    of_all = np.broadcast_arrays(*map(ops.plain, able.values()))
     wins = np.bincount(np.argmin(of_all, axis=0).ravel(), minlength=len(able))
     return least_times(**{name: able[name] for name, won in zip(able, wins.tolist(), strict=True) if won})
 

@@ -78,7 +78,7 @@ def coding_times(setting: Setting, constants: Calibration) -> Any:
     if scheme is None:
         return 0.0
     if np.ndim(setting.world_size) == 0:
-        return _time(setting, scheme, int(setting.world_size), constants)
+        return _time(setting, scheme, int(ops.plain(setting.world_size)), constants)
     sizes, where = np.unique(setting.world_size, return_inverse=True)
     times = np.array([_time(setting, scheme, int(n), constants) for n in sizes.tolist()])
     return times[where].reshape(np.shape(setting.world_size))

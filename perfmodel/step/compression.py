@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import ceil, sqrt
+from math import sqrt
 from typing import Final, NamedTuple
 
+from perfmodel import ops
 from perfmodel.calibration import Calibration
 from perfmodel.equations.compression import (
     coding_traffic,
@@ -68,12 +69,13 @@ def gradient_of(workload: Workload) -> Gradient:
     """Return the gradient of a network: weights as output channels times the rest."""
     matrices, vectors = [], 0.0
     widths = [layer.gemm_depth for layer in workload.layers if layer.gemm_depth]
+    sizes = iter(workload.tensor_elements.tolist())
     for layer in workload.layers:
         columns = layer.gemm_columns * layer.gemm_count
         if not columns and layer.kind in ("embedding", "other"):  # rows as wide as what reads them
             columns = next((width for width in widths if sum(layer.tensors) % width == 0), 0.0)
-        for elements in layer.tensors:
-            if columns and elements > columns and elements % columns == 0:
+        for whole, elements in zip(layer.tensors, sizes, strict=False):
+            if columns and whole > columns and whole % columns == 0:
                 matrices.append((elements / columns, columns))
             else:
                 vectors += elements
@@ -133,7 +135,7 @@ def coding_time(coding: Coding, setting: Setting, constants: Calibration) -> flo
     at = rates_of(setting.workload, arithmetic(setting), bandwidth, learned, conditions(setting))
     on_device = update_on_device(coding.traffic / bandwidth, at.update, coding.kernels, learned.kernel_floor)
     coding_alone = with_effect(paced_time(on_device, coding.kernels * learned.dispatch_time), at.effect)
-    return float(coding_alone + coding.searched / bandwidth)
+    return ops.number(coding_alone + coding.searched / bandwidth)
 
 
 def _dense(gradient: Gradient) -> float:
@@ -141,21 +143,21 @@ def _dense(gradient: Gradient) -> float:
 
 
 def _traffic(gradient: Gradient, traversals: float, sent: float, touched: float = 1) -> float:
-    return float(coding_traffic(_dense(gradient), traversals, sent, touched))
+    return ops.number(coding_traffic(_dense(gradient), traversals, sent, touched))
 
 
 def _half(gradient: Gradient, group_size: int, value: float) -> Coded:
-    sent, buckets = float(half_precision_bytes(gradient.elements)), _buckets(gradient)
+    sent, buckets = half_precision_bytes(gradient.elements), _buckets(gradient)
     work = Coding(_traffic(gradient, 1, sent), buckets)
     return Coded((sent,), work, work, None)
 
 
 def _buckets(gradient: Gradient) -> int:
-    return ceil(_dense(gradient) / BUCKET_BYTES)
+    return ops.ceil(_dense(gradient) / BUCKET_BYTES)
 
 
 def _top_k(gradient: Gradient, group_size: int, density: float) -> Coded:
-    sent = float(top_k_bytes(gradient.elements, density))
+    sent = top_k_bytes(gradient.elements, density)
     return Coded(
         (sent,),
         # gradient and what was left out are added (3), searched, and cleared where they are sent
@@ -166,7 +168,7 @@ def _top_k(gradient: Gradient, group_size: int, density: float) -> Coded:
 
 
 def _random_k(gradient: Gradient, group_size: int, density: float) -> Coded:
-    sent = float(random_k_bytes(gradient.elements, density))
+    sent = random_k_bytes(gradient.elements, density)
     return Coded(
         (sent,),
         Coding(_traffic(gradient, 3, sent, 3), 4 * gradient.tensors),
@@ -189,23 +191,23 @@ def _quantized(
 
 def _qsgd(gradient: Gradient, group_size: int, bits: float) -> Coded:
     levels = 2 ** (bits - 1) - 1
-    sent = float(qsgd_bytes(gradient.elements, levels, gradient.elements / NORM_BUCKET))
-    variance = float(qsgd_variance_bound(NORM_BUCKET, levels))
+    sent = qsgd_bytes(gradient.elements, levels, gradient.elements / NORM_BUCKET)
+    variance = qsgd_variance_bound(NORM_BUCKET, levels)
     return _quantized(sent, gradient, group_size, 2, 4, variance)
 
 
 def _sign(gradient: Gradient, group_size: int, value: float) -> Coded:
-    return _quantized(float(sign_bytes(gradient.elements)), gradient, group_size, 1, 2, None)
+    return _quantized(sign_bytes(gradient.elements), gradient, group_size, 1, 2, None)
 
 
 def _ternary(gradient: Gradient, group_size: int, value: float) -> Coded:
-    sent = float(ternary_bytes(gradient.elements, gradient.tensors))
+    sent = ternary_bytes(gradient.elements, gradient.tensors)
     return _quantized(sent, gradient, group_size, 2, 4, None)
 
 
 def _one_bit(gradient: Gradient, group_size: int, value: float) -> Coded:
     columns = sum(columns for _, columns in gradient.matrices)
-    sent = float(one_bit_bytes(gradient.elements, columns))
+    sent = one_bit_bytes(gradient.elements, columns)
     return _quantized(sent, gradient, group_size, 4, 4, None)
 
 

@@ -246,7 +246,7 @@ def _latency(link: Link) -> float:
 def _along_racks(setting: Setting, between: Any, calibration: Calibration) -> dict[str, Any]:
     """The fields of a fabric that rings along racks need."""
     asked = setting.scenario
-    racks = filled_racks(asked.rack_nodes, setting.domains, setting.nodes)
+    racks = filled_racks(asked.rack_nodes, ops.plain(setting.domains), ops.plain(setting.nodes))
     if not racks or setting.strategy != "all-reduce" or asked.placement != "contiguous":
         return {}
     if asked.oversubscription == 1:

@@ -69,7 +69,7 @@ def read_bandwidth(setting: Setting, feed: Feed, calibration: Calibration) -> An
     """Return the bytes of samples that one host reads in a second, in epochs after the first."""
     workload = setting.workload
     bandwidth: Any = feed.storage_bandwidth
-    if math.isfinite(feed.storage_requests):
+    if math.isfinite(ops.plain(feed.storage_requests)):
         bandwidth = file_bandwidth(bandwidth, feed.storage_requests, workload.stored_bytes)
     if not feed.host_memory_bytes:
         return bandwidth

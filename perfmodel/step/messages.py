@@ -57,12 +57,12 @@ def _gradients(workload: Workload, element_bytes: int) -> _Gradients:
 def _bucketed(workload: Workload, element_bytes: int) -> _Gradients:
     """The same, merged as DistributedDataParallel does; a bucket is ready with its last tensor."""
     tensors = _gradients(workload, element_bytes)
-    return _merged(tensors, ddp_buckets(ops.plain(tensors.tensor_bytes).tolist()))
+    return _merged(tensors, ddp_buckets(tensors.tensor_bytes.tolist()))
 
 
 def _merged(tensors: _Gradients, group: NDArray[np.intp]) -> _Gradients:
-    last = np.full(int(group[-1]) + 1, np.iinfo(np.intp).max)
-    np.minimum.at(last, group, tensors.layer)
+    last = np.full(int(ops.plain(group)[-1]) + 1, np.iinfo(np.intp).max)
+    np.minimum.at(last, ops.plain(group), tensors.layer)
     sizes: Any = np.bincount(group, weights=tensors.tensor_bytes)
     return _Gradients(sizes, last)
 
@@ -98,13 +98,9 @@ def messages(
     if overlap == MERGED:
         from perfmodel.equations.merging import optimal_buckets
 
-        fixed, whole = (float(ops.plain(t)) for t in time(np.array([0.0, 1e9])))
+        fixed, whole = map(ops.number, time(np.array([0.0, 1e9])))
         groups, _ = optimal_buckets(
-            ops.plain(tensor_ready).tolist(),
-            ops.plain(tensors.tensor_bytes).tolist(),
-            fixed,
-            (whole - fixed) / 1e9,
-            ops.plain(hiding_cost),
+            tensor_ready.tolist(), tensors.tensor_bytes.tolist(), fixed, (whole - fixed) / 1e9, hiding_cost
         )
         merged = _merged(tensors, groups)
         return Messages(merged.tensor_bytes, gradient_ready_times(backward, merged.layer))

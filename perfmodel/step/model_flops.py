@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from perfmodel.resolve import Setting
 from perfmodel.specs.workload import Layer, Workload
 from perfmodel.step.layer_rates import VECTOR_FP32, unit
@@ -59,4 +61,5 @@ def least_flops(workload: Workload) -> float:
     """Return the operations of one sample's forward and backward pass that no algorithm avoids [FLOP]."""
     if workload.architecture is not None and workload.tokens is not None:
         return float(step_flops(workload.architecture, 1, workload.tokens))
-    return sum((layer.forward_flops + layer.backward_flops) / saving(layer) for layer in workload.layers)
+    every = workload.column("forward_flops") + workload.column("backward_flops")
+    return sum((every / np.array([saving(layer) for layer in workload.layers])).tolist())

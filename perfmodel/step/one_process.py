@@ -57,11 +57,15 @@ def parts_of(workload: Workload) -> Parts:
     layers = workload.layers
     norms = sum(layer.kind == "norm" for layer in layers)
     losses = [index for index, layer in enumerate(layers) if layer.kind == "loss"]
+
+    def of_losses(*columns: str) -> Any:
+        return ops.number(sum(workload.column(column)[each] for each in losses for column in columns))
+
     return Parts(
         len(layers) + layer_table(workload).tensors + NORM_BUFFERS * norms,
-        float(workload.column("forward_kernels").sum()),
-        sum(layers[each].saved_elements for each in losses),
-        sum(layers[each].forward_elements + layers[each].backward_elements for each in losses),
+        ops.number(workload.column("forward_kernels").sum()),
+        of_losses("saved_elements"),
+        of_losses("forward_elements", "backward_elements"),
         losses[0] if losses else None,
     )
 
@@ -74,7 +78,7 @@ def shares_batch(setting: Setting) -> bool:
 def traffic(setting: Setting, on: Fabric) -> dict[str, Any]:
     """Return the time of each thing that travels in an iteration [s], by the names of the terms."""
     workers, wires = setting.world_size, (on.intra_hop_latency, on.intra_link_bandwidth)
-    gradients = float(setting.format.gradient_bytes * setting.workload.parameters)
+    gradients = 1.0 * setting.format.gradient_bytes * setting.workload.parameters
     copied_out = copy_out_time(workers, gradients, *wires)
     reduced = first_port_time(workers, 1, gradients, *wires)
     if not shares_batch(setting):
@@ -99,7 +103,7 @@ def traffic_bytes(setting: Setting) -> dict[str, float]:
         sizes["scatter_time"] = samples * _input_bytes(setting)
         sizes["gather_time"] = 2 * samples * _output_bytes(setting)
         sizes = {name: setting.accumulation_steps * size for name, size in sizes.items()}
-    return {name: float(size) for name, size in sizes.items()}
+    return {name: ops.number(size) for name, size in sizes.items()}
 
 
 def _input_bytes(setting: Setting) -> float:
@@ -168,7 +172,7 @@ def loss_time(setting: Setting, anchor_factor: Any, constants: Calibration) -> A
     bandwidth = setting.accelerator.memory_bandwidth.value
     on = conditions(setting)
     at = rates_of(setting.workload, arithmetic(setting), bandwidth, constants.efficiency, on)
-    slower = float(at.byte_time[network.loss_layer]) * bandwidth  # as in the passes
+    slower = ops.number(at.byte_time[network.loss_layer]) * bandwidth  # as in the passes
     moved = share_bytes(setting.local_batch_size, network.loss_elements * setting.format.activation_bytes)
     own = with_effect(traffic_time(moved, byte_time(bandwidth, slower)), at.effect)
     others = first_loss_time(setting.world_size, anchored_time(own, anchor_factor))

@@ -32,6 +32,7 @@ from perfmodel.step.layout import gradient_group
 from perfmodel.step.memory import memory_of
 from perfmodel.step.messages import MERGED
 from perfmodel.step.model_flops import counted_flops
+from perfmodel.tracing import given
 
 BY_TIMES = (MERGED, "fused")
 """Ways to overlap in which the times of messages decide which gradients travel together."""
@@ -107,6 +108,7 @@ def anchor_factor(setting: Setting, work: Computation, constants: Calibration) -
     anchor = parse_anchor(setting.scenario.anchor)
     if anchor.world_size > 1 or anchor.options:
         raise InputError(f"anchor {setting.scenario.anchor!r}: expected a run on one accelerator (@1) here")
+    anchor = anchor._replace(value=given(anchor.value, "anchor", "the anchor"))
     measured = anchor.iteration_time(micro * steps, setting.workload.sequence_length)
     return equations.anchor_factor(measured, alone_time(setting, work, micro, steps, 1.0, constants))
 

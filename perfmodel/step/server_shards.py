@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,7 +24,7 @@ def imbalance(setting: Setting) -> Any:
     if setting.server_shards == "even" or not setting.workload.parameters:
         return 1.0
     known = setting.workload, setting.server_shards
-    if isinstance(setting.servers, int):
+    if np.ndim(setting.servers) == 0:
         return _imbalance(*known, setting.servers)
     counts, which = np.unique(setting.servers, return_inverse=True)
     result = np.array([_imbalance(*known, int(count)) for count in counts])
@@ -42,8 +43,7 @@ def _imbalance(workload: Workload, shards: str, servers: int) -> float:
         return greedy_shard_imbalance(_dealt(workload), servers)
     if shards == "large-split":
         # MXNet gives key k to server 9973 k mod s, which renames the servers of k mod s
-        tensors = [float(n) for layer in workload.layers for n in layer.tensors]
-        return split_shard_imbalance(tensors, servers, LARGEST_WHOLE_ELEMENTS)
+        return split_shard_imbalance(workload.tensor_elements.tolist(), servers, LARGEST_WHOLE_ELEMENTS)
     return shard_imbalance(_dealt(workload), servers)
 
 
@@ -54,8 +54,9 @@ def _dealt(workload: Workload) -> Sequence[float]:
     turns and no bytes.
     """
     sizes: list[float] = []
+    elements = iter(workload.tensor_elements.tolist())
     for layer in workload.layers:
-        sizes += map(float, layer.tensors)
+        sizes += itertools.islice(elements, len(layer.tensors))
         if layer.kind == "norm" and len(layer.tensors) == 2 and workload.family == "cnn":
             sizes += [0.0, 0.0]
     return sizes

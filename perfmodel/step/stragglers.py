@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from dataclasses import replace
 from typing import Any
 
 from perfmodel.calibration import Calibration
@@ -10,15 +10,19 @@ from perfmodel.equations import slowest_worker
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.exchange import queue_behind_wait
 from perfmodel.resolve import Setting
-from perfmodel.tracing import remembered
+from perfmodel.tracing import given, remembered
 from perfmodel.units import show
 
 
-@lru_cache(maxsize=256)
+@remembered(maxsize=256)
 def _law(spec: str) -> Distribution | None:
     from perfmodel.equations.distributions import parse_distribution
 
-    return None if spec == "none" else parse_distribution(spec)
+    if spec == "none":
+        return None
+    law = parse_distribution(spec)
+    named = zip(law.law.parameters, law.values, strict=True) if law.values else ()
+    return replace(law, values=tuple(given(value, f"jitter.{name}", "the scenario") for name, value in named))
 
 
 def push_share(setting: Setting) -> float:

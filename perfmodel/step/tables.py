@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from perfmodel import ops
 from perfmodel.equations import tables as equations
 from perfmodel.equations.exchange import least_bandwidth, shared_bandwidth, slowest_hop, sum_of_messages
 from perfmodel.equations.iteration import accumulated_time
@@ -27,7 +28,7 @@ def exchanged_bytes(setting: Setting, tables: Tables, holders: Any = None) -> An
     That of the fullest accelerator, or the mean of the fullest of other ``holders``: of nodes.
     """
     holders = setting.world_size if holders is None else holders
-    batch = np.asarray(setting.local_batch_size, dtype=np.float64)[..., None]
+    batch = ops.array(setting.local_batch_size)[..., None]
     size = setting.format.activation_bytes
     return equations.table_message_bytes(batch, tables.all_looked_up, size, tables.number, holders * 1.0)
 

@@ -36,7 +36,7 @@ from perfmodel.step.fabric import Fabric
 from perfmodel.step.messages import layer_bytes
 from perfmodel.step.server_shards import imbalance
 from perfmodel.step.stragglers import ALIKE, law_of, push_share
-from perfmodel.tracing import remembered
+from perfmodel.tracing import numeric, remembered
 
 if TYPE_CHECKING:
     from perfmodel.equations.distribution import Distribution
@@ -63,6 +63,7 @@ class Round(NamedTuple):
     """Of these means of the law, as of ``StragglerPrediction``."""
 
 
+@numeric
 @remembered(maxsize=4096)
 def _round(updates: Updates, law: Distribution, workers: int) -> Round:
     if workers == 1 and updates.kind.option != "k":  # nobody is behind, nobody waits
@@ -99,7 +100,7 @@ def round_of(setting: Setting, constants: Calibration) -> Round:
     """
     law, updates = law_of(setting, constants) or ALIKE, _updates(setting)
     if np.ndim(setting.world_size) == 0:
-        return _round(updates, law, int(setting.world_size))
+        return _round(updates, law, setting.world_size)
     sizes, where = np.unique(setting.world_size, return_inverse=True)
     rows = [_round(updates, law, int(size)) for size in sizes.tolist()]
     shape = np.shape(setting.world_size)
@@ -210,7 +211,7 @@ def service_time(setting: Setting, on: Fabric) -> Any:
     on : whose bandwidths have that axis, where they are arrays
     """
     between, servers = _shorter(on.inter_link_bandwidth), _shorter(on.server_bandwidth)
-    whole = float(layer_bytes(setting).sum())
+    whole = ops.number(layer_bytes(setting).sum())
     return shared_port_time(whole, setting.nodes, between, setting.servers, servers, imbalance(setting))
 
 
