@@ -45,9 +45,9 @@ def matrix_product_time(
         \left(1 + \frac{500\,c\,w_0}{f}\right)\right)^2
         + \left(\frac{2 p\,(n_1 n_2 + n_2 n_3 + n_1 n_3)}{B}\right)^2}, \quad f = 2 n_1 n_2 n_3 p
 
-    A product of n_1 x n_2 by n_2 x n_3, by the roofline of every layer (``layer_pass``): it loses by short dot
-    products, by few columns, and by few operations of each compute unit.  Exact waves of tiles fit measured
-    steps worse.  Operands and result pass memory once, 2 B each.
+    A product of n_1 x n_2 by n_2 x n_3, by the roofline of every layer (``layer_pass``): it loses by short
+    dot products, by few columns, and by few operations of each compute unit.  Exact waves of tiles fit
+    measured steps worse.  Operands and result pass memory once, 2 B each.
 
     Parameters
     ----------
