@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from perfmodel.calibration import LATENCIES, Calibration, facts
 from perfmodel.collectives import model as collectives
+from perfmodel.efficiency import SIZES
 from perfmodel.evidence import TRANSFORMERS
 from perfmodel.profile import Measure
 from perfmodel.resolve import Setting
@@ -272,7 +273,9 @@ def _stack(setting: Setting, change: Change) -> Any:
 def _parameters(change: Change) -> Any:
     known = transformers.shipped()
     numbers = {
-        name: change(value, f"transformers.{name}", OF_TRANSFORMERS)
+        name: change(value, f"efficiency.{name}", FITTED)
+        if name in SIZES
+        else change(value, f"transformers.{name}", OF_TRANSFORMERS)
         for name, value in known.parameters.items()
     }
     return _with(known, {"parameters": numbers})

@@ -147,7 +147,8 @@ def three_products(
         on.product_memory,
         job.chip.compute_units,
         on.half_depth,
-        p["half_waves"],
+        p["half_columns"],
+        p["half_work"],
     )
     of_inputs = matrix_product_time(n1, n3, n2, *shared)
     of_weights = ops.where(frozen, 0.0, matrix_product_time(n2, n1, n3, *shared))
@@ -318,7 +319,8 @@ def _attention(job: Job, p: Values, on: Rates) -> tuple[Any, Any]:
         on.product_memory,
         job.chip.compute_units,
         on.half_depth / 2,
-        p["half_waves"],
+        p["half_columns"],
+        p["half_work"],
     )
     plain = plain_attention_time(one, tokens * length * heads, p["score"], on.elementwise)
     flash = job.stack.flash
