@@ -97,7 +97,7 @@ OF_SCENARIO = "the scenario"
 OF_PROFILE = "your profile"
 OF_NETWORK = "the layer table"
 OF_ARCHITECTURE = "the network's architecture"
-OF_STACK = "what is known of the software"
+OF_SOFTWARE = "what is known of the software"
 FITTED = "fitted to measured runs"
 OF_COLLECTIVES = "fitted to measured collectives"
 OF_TRANSFORMERS = "fitted to measured steps"
@@ -155,7 +155,7 @@ def with_leaves(setting: Setting, constants: Calibration, change: Change) -> Lea
     else:
         changed["layout"] = _layout(setting.layout, changed, change)
         changed["workload"] = _transformer(setting.workload, change)
-        changed["stack"] = _stack(setting, change)
+        changed["framework"] = _software(setting, change)
         learned[TRANSFORMERS] = _parameters(change)
     return Leaves(setting._replace(**changed), constants, learned)
 
@@ -264,10 +264,10 @@ def _transformer(workload: Workload, change: Change) -> Workload:
     return replace(workload, architecture=changed, sequence_length=length, **data)
 
 
-def _stack(setting: Setting, change: Change) -> Any:
-    assert setting.stack is not None
-    travels: Any = change(setting.stack.gradient_bytes, f"{setting.software}.gradient_bytes", OF_STACK)
-    return _with(setting.stack, {"gradient_bytes": travels})
+def _software(setting: Setting, change: Change) -> Any:
+    facts = setting.framework
+    travels: Any = change(facts.gradient_bytes, f"{setting.software}.gradient_bytes", OF_SOFTWARE)
+    return _with(facts, {"gradient_bytes": travels})
 
 
 def _parameters(change: Change) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from perfmodel import ops
 from perfmodel.equations.transformer import hardware_flops_per_token, model_flops_utilization
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.architecture import Architecture
@@ -45,17 +46,17 @@ def again_over_model(
     """
     flops, of_all = (step_flops(model, samples, length, frozen) for frozen in (bool(software.adapts), False))
     again = computed_again(model, layout, software, length)
-    return float(1 + (hardware_flops_per_token(of_all, again) - of_all) / flops)
+    return ops.number(1 + (hardware_flops_per_token(of_all, again) - of_all) / flops)  # type: ignore[no-any-return]
 
 
 def computed_again(model: Architecture, layout: Layout, software: Software, length: int) -> float:
     """Return the share of the forward pass that the backward pass runs a second time."""
     if layout.recompute == FULL:
-        return float(layout.recomputed_layers)
+        return ops.number(layout.recomputed_layers)  # type: ignore[no-any-return]
     if layout.recompute != SELECTIVE:
         return 0.0
     if software.checkpoints_operations:
-        return float(fitted().parameters["selective"])
+        return ops.number(fitted().parameters["selective"])  # type: ignore[no-any-return]
     if software.flash:
         return 0.0
-    return float(score_flops(model, length) / step_flops(model, 1, length))
+    return ops.number(score_flops(model, length) / step_flops(model, 1, length))  # type: ignore[no-any-return]
