@@ -34,6 +34,7 @@ from perfmodel.step.computation import Computation
 from perfmodel.step.evaluate import evaluate
 from perfmodel.step.messages import messages
 from perfmodel.step.stragglers import NOTED
+from perfmodel.step.terms import added
 from perfmodel.units import show
 from perfmodel.workloads import names, workload
 
@@ -402,9 +403,7 @@ def test_a_verdict_says_what_a_link_of_twice_the_bandwidth_really_saves(node, li
     if limit is not None and math.isclose(limit.value, setting.nics * own.bandwidth.value):
         # no limit, but the sum of the adapters
         faster = faster._replace(node=twice(setting.node, "network_bandwidth"))
-    exposed, less = (
-        evaluate(at, calibration()).terms["exposed_communication_time"] for at in (setting, faster)
-    )
+    exposed, less = (added(evaluate(at, calibration()).terms) for at in (setting, faster))
     saved = (exposed - less) / answer.iteration_time
     if "would save nothing" in answer.verdict:
         assert saved == 0

@@ -178,10 +178,11 @@ def _per_step(
 
 def _predicted_verdict(step: dict[str, float]) -> str:
     """Return the verdict of a predicted timeline: its largest term."""
+    slowed = step.get("contention_time", 0.0)
     shares = {
-        "compute-bound": step["compute_time"],
+        "compute-bound": step["compute_time"] - slowed,
         "host-bound": sum(step.get(name, 0.0) for name, term in TERMS.items() if term.kind == "host"),
-        "communication-bound": step["exposed_communication_time"],
+        "communication-bound": step["exposed_communication_time"] + slowed,
         "input-bound": step["input_time"],
         "straggler-bound": step.get("straggler_time", 0.0),
     }

@@ -248,6 +248,8 @@ def _others(clock: _Clock, terms: dict[str, float], place: str) -> None:
             # as trace readers recognise what travels
             label = f"ncclKernel_SendRecv (predicted, {term.label})" if term.travels else term.label
             clock.add(label, "kernel", clock.now, time, STREAMS[term.kind], part)
+            if name == "contention_time":  # kernels that last longer tell readers nothing of it
+                clock.add(f"perfmodel {name}", "user_annotation", clock.now, time, HOST_THREAD)
         else:
             clock.add(f"perfmodel {name}", "user_annotation", clock.now, time, HOST_THREAD)
         clock.now += time
