@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
 
-import plotly.graph_objects as go
-
+from app.figure import Figure
 from perfmodel.units import duration, many, show
 
 SHOWN = ("s", "B", "B/s", "FLOP/s")
@@ -25,37 +23,40 @@ MOST_TICKS = 7
 _UNIT = re.compile(r" \[([^\]]+)\]$")
 
 
-def say_units(figure: go.Figure) -> None:
+def say_units(figure: Figure) -> None:
     """Write the unit of an axis, which its title ends with in brackets, at its ticks."""
-    for axis in (*figure.select_xaxes(), *figure.select_yaxes()):
-        title = axis.title.text or ""
+    for name, axis in figure.axes():
+        title = axis.get("title", {}).get("text", "")
         unit = (_UNIT.search(title) or ("", ""))[1]
         if unit == "1":  # of numbers of things, which need none
-            axis.title.text = _UNIT.sub("", title)
-        if not unit or axis.tickvals is not None or axis.tickformat == ".0%":
+            axis["title"]["text"] = _UNIT.sub("", title)
+        if not unit or "tickvals" in axis or axis.get("tickformat") == ".0%":
             continue
-        values = [value for value in _values(figure, axis) if axis.type != "log" or value > 0]
+        is_logarithmic = axis.get("type") == "log"
+        values = [value for value in _values(figure, name) if not is_logarithmic or value > 0]
         is_large = unit in SHOWN and (unit != "s" or max(values, default=0) >= LONG_TIMES[0])
-        if values and (axis.type == "log" or (is_large and not any(figure.select_traces({"type": "bar"})))):
-            least = 0.0 if axis.rangemode == "tozero" else min(values)
-            ticks = round_ticks(least, max(values), unit, axis.type == "log")
-            axis.update(tickvals=ticks, ticktext=[tick_text(each, unit) for each in ticks], dtick=None)
+        if values and (
+            is_logarithmic or (is_large and not any(each["type"] == "bar" for each in figure.data))
+        ):
+            least = 0.0 if axis.get("rangemode") == "tozero" else min(values)
+            ticks = round_ticks(least, max(values), unit, is_logarithmic)
+            axis |= {"tickvals": ticks, "ticktext": [tick_text(each, unit) for each in ticks]}
+            axis.pop("dtick", None)
         elif unit in ("s", "GiB"):
-            axis.update(tickformat="~g", ticksuffix=f" {unit}")
+            axis |= {"tickformat": "~g", "ticksuffix": f" {unit}"}
         else:
-            axis.update(tickformat=",~r")
+            axis["tickformat"] = ",~r"
             continue
         if unit in (*SHOWN, "GiB"):
-            axis.title.text = _UNIT.sub("", title)
+            axis["title"]["text"] = _UNIT.sub("", title)
 
 
-def _values(figure: go.Figure, axis: Any) -> Iterator[float]:
+def _values(figure: Figure, axis: str) -> Iterator[float]:
     """What is drawn along an axis."""
-    letter, number = axis.plotly_name[0], axis.plotly_name[len("xaxis") :]
+    letter = axis[0]
     for trace in figure.data:
-        if (getattr(trace, f"{letter}axis", None) or letter) == f"{letter}{number}":
-            values = getattr(trace, letter)
-            yield from (each for each in (() if values is None else values) if isinstance(each, int | float))
+        if trace.get(f"{letter}axis", letter) == axis:
+            yield from (each for each in trace.get(letter, ()) if isinstance(each, int | float))
 
 
 def round_ticks(low: float, high: float, unit: str, logarithmic: bool) -> list[float]:

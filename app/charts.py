@@ -8,10 +8,10 @@ from importlib import import_module
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from app import axes, colours, numbers_first
+from app.figure import Figure
 from app.fills import filled
 from perfmodel.prediction import Prediction
 from perfmodel.step.terms import ANY_TERM, sent
@@ -35,16 +35,16 @@ WIDEST = 2.5
 """Of an interval that is drawn whole, its end over the iteration."""
 
 
-def draw(figure: go.Figure, name: str, alt: str, height: int = 380, **more: Any) -> Any:
+def draw(figure: Figure, name: str, alt: str, height: int = 380, **more: Any) -> Any:
     """Put a figure on the page; ``alt`` says in words what it shows."""
     numbers_first.let_paint()
     axes.say_units(figure)
     figure.update_layout(height=height, margin={"l": 8, "r": 8, "t": 24, "b": 8})
     figure.update_layout(modebar={"orientation": "v"})  # in a line it would cover legends
-    if figure.layout.legend.y is None:
+    if "y" not in figure.layout.get("legend", {}):
         figure.update_layout(legend={"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0})
     return st.plotly_chart(
-        figure,
+        figure.plotly(),
         key=name,
         alt=alt,
         config={"displaylogo": False, "toImageButtonOptions": {"filename": name}},
@@ -52,7 +52,7 @@ def draw(figure: go.Figure, name: str, alt: str, height: int = 380, **more: Any)
     )
 
 
-def waterfall(prediction: Prediction) -> go.Figure:
+def waterfall(prediction: Prediction) -> Figure:
     """The terms of one iteration, one after another, with the interval on their sum."""
     rows = [
         (ANY_TERM[name].label, colours.look_of(name) or (GREY, ""), time)
@@ -60,7 +60,7 @@ def waterfall(prediction: Prediction) -> go.Figure:
         if prediction.layout is None or time > 0  # of many terms a layout has few
     ]
     starts = [0.0, *accumulate(time for _, _, time in rows)]
-    figure = go.Figure()
+    figure = Figure()
     for (name, look, time), start in zip(rows, starts, strict=False):
         figure.add_bar(  # of an array of colours Plotly chooses the lines of patterns itself
             y=[name],
@@ -103,7 +103,7 @@ def waterfall(prediction: Prediction) -> go.Figure:
                 name=f"{level}: {show(low, 's')} to {show(high, 's')}",
                 hovertemplate="%{x:.3s}s<extra></extra>",
             )
-    drawn = {bar for trace in figure.data for bar in trace.y}
+    drawn = {bar for trace in figure.data for bar in trace["y"]}
     order = [
         each for each in (*(name for name, _, _ in rows), HIDDEN, "iteration", "interval") if each in drawn
     ]
@@ -117,7 +117,7 @@ def waterfall(prediction: Prediction) -> go.Figure:
     return figure
 
 
-def _hidden(figure: go.Figure, prediction: Prediction, backward_ends: float) -> None:
+def _hidden(figure: Figure, prediction: Prediction, backward_ends: float) -> None:
     """The part of communication the backward pass covers, under the part of the pass it shares."""
     hidden = prediction.communication_time - sent(prediction.terms)
     if hidden <= 0:
@@ -136,7 +136,7 @@ def _hidden(figure: go.Figure, prediction: Prediction, backward_ends: float) -> 
     )
 
 
-def side_by_side(predictions: Mapping[str, Prediction]) -> go.Figure:
+def side_by_side(predictions: Mapping[str, Prediction]) -> Figure:
     """The terms of several iterations, each a bar."""
     rows = {name: prediction.terms for name, prediction in predictions.items()}
     labels = {name: ANY_TERM[name].label for terms in rows.values() for name in terms}
@@ -157,18 +157,21 @@ def side_by_side(predictions: Mapping[str, Prediction]) -> go.Figure:
             )
     # names above bars, not beside them: on a phone those take half of the picture
     figure.update_yaxes(visible=False, autorange=False, range=[len(rows) - 0.6, -0.85], fixedrange=True)
-    figure.update_traces(width=0.5, selector={"type": "bar"})
+    for trace in figure.data:
+        if trace["type"] == "bar":
+            trace["width"] = 0.5
     for place, name in enumerate(rows):
         figure.add_annotation(
             x=0, y=place - 0.27, text=name, showarrow=False, align="left", xanchor="left", yanchor="bottom"
         )
     # letters so small that a phone has room for two entries beside each other
-    return figure.update_layout(legend={"maxheight": 1.0, "font": {"size": 11}})
+    figure.update_layout(legend={"maxheight": 1.0, "font": {"size": 11}})
+    return figure
 
 
-def height_beside(figure: go.Figure, names: Sequence[str]) -> int:
+def height_beside(figure: Figure, names: Sequence[str]) -> int:
     """Return the height of a picture of things side by side, for its legend on a phone and lines of names."""
-    entries = sum(bool(trace.name) and trace.showlegend is not False for trace in figure.data)
+    entries = sum(bool(trace.get("name")) and trace.get("showlegend") is not False for trace in figure.data)
     lines = max(name.count("<br>") for name in names)
     return 80 + 19 * math.ceil(entries / 2) + (62 + 18 * lines) * len(names)
 
@@ -182,9 +185,9 @@ def parts(
     names: Mapping[str, str],
     x: str,
     words: Callable[[float], str] = _seconds,
-) -> go.Figure:
+) -> Figure:
     """Parts of several things, each a bar; ``words`` writes a value."""
-    figure = go.Figure()
+    figure = Figure()
     for index, (part, name) in enumerate(names.items()):
         if not any(row.get(part) for row in rows.values()):
             continue
@@ -218,9 +221,9 @@ def lines(
     ideal: tuple[Sequence[float], Sequence[float]] | None = None,
     percent: bool = False,
     ticks: Sequence[float] | None = None,
-) -> go.Figure:
+) -> Figure:
     """Lines with their bands, and measured points among them."""
-    figure = go.Figure()
+    figure = Figure()
     for index, (name, (xs, ys)) in enumerate(series.items()):
         colour = COLOURS[index % len(COLOURS)]
         if name in bands:
@@ -286,9 +289,9 @@ def pareto(
     deadline: float | None,
     budget: float | None,
     mark: str = "chosen",
-) -> go.Figure:
+) -> Figure:
     """Time against cost of plans: the front, rejected machines, the plan chosen, and the limits."""
-    figure = go.Figure()
+    figure = Figure()
     for name, rows, first, style in (
         ("best of a rejected machine", rejected, len(front), {"color": GREY, "symbol": "x", "size": 8}),
         ("no other is faster and cheaper", front, 0, {"color": BLUE, "size": 11}),
@@ -334,9 +337,9 @@ def _limit(colour: str, dash: str) -> dict[str, Any]:
     return {"mode": "lines", "line": {"color": colour, "dash": dash}, "hoverinfo": "skip"}
 
 
-def predicted_against_measured(groups: Mapping[str, Sequence[Row]]) -> go.Figure:
+def predicted_against_measured(groups: Mapping[str, Sequence[Row]]) -> Figure:
     """Both times on logarithmic axes, with the lines of 10 and 20 percent; rows by group."""
-    figure = go.Figure()
+    figure = Figure()
     every = [row.measured or 0.0 for rows in groups.values() for row in rows]
     ends = [min(every), max(every)]
     for factor, dash in ((1.0, "solid"), (0.9, "dash"), (1.1, "dash"), (0.8, "dot"), (1.2, "dot")):
@@ -368,9 +371,9 @@ def predicted_against_measured(groups: Mapping[str, Sequence[Row]]) -> go.Figure
     return figure
 
 
-def catalogue(groups: Mapping[str, Sequence[tuple[float, float, Any]]], x: str, y: str) -> go.Figure:
+def catalogue(groups: Mapping[str, Sequence[tuple[float, float, Any]]], x: str, y: str) -> Figure:
     """Things of the catalogue by two of their numbers; what each is called on hover."""
-    figure = go.Figure()
+    figure = Figure()
     for index, (name, points) in enumerate(groups.items()):
         if points:
             figure.add_scatter(

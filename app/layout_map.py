@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import plotly.graph_objects as go
-from plotly.colors import sample_colorscale
+from plotly.colors import get_colorscale, sample_colorscale
 
 from app.charts import GREY, RED
+from app.figure import Figure
 from app.fills import letters_on
 from app.memory_chart import GIB
 from perfmodel.api.layouts import LayoutCell, Layouts
@@ -25,7 +25,7 @@ TICKS = (1, 1.1, 1.25, 1.5, 2, 3, 5, 10, 20, 50, 100)
 """At the scale of colours: times as long as the fastest."""
 
 
-def figure_of(answer: Layouts, chosen: Mapping[str, Any]) -> go.Figure:
+def figure_of(answer: Layouts, chosen: Mapping[str, Any]) -> Figure:
     """Draw the map, the cell of the layout chosen framed.
 
     Cells are bars, which can be clicked and hatched: those of a time carry tensor and pipeline parallelism.
@@ -49,24 +49,23 @@ def figure_of(answer: Layouts, chosen: Mapping[str, Any]) -> go.Figure:
     best = min(cell.iteration_time or math.inf for cell in timed)
     slower = [math.log((cell.iteration_time or math.inf) / best) for cell in timed]
     most = max([*slower, math.log(TICKS[1])])
-    figure = go.Figure(
-        go.Bar(
-            **cells(timed),
-            textposition="inside",
-            insidetextanchor="middle",
-            textangle=0,
-            insidetextfont={"color": [letters_on(colour_of(each / most)) for each in slower]},
-            showlegend=False,
-            marker={
-                "color": slower,
-                "colorscale": SCALE,
-                "cmin": 0,
-                "cmax": most,
-                "colorbar": _bar(most),
-                "line": {"color": "white", "width": 1},
-            },
-            unselected={"marker": {"opacity": 1}},
-        )
+    figure = Figure()
+    figure.add_bar(
+        **cells(timed),
+        textposition="inside",
+        insidetextanchor="middle",
+        textangle=0,
+        insidetextfont={"color": [letters_on(colour_of(each / most)) for each in slower]},
+        showlegend=False,
+        marker={
+            "color": slower,
+            "colorscale": get_colorscale(SCALE),
+            "cmin": 0,
+            "cmax": most,
+            "colorbar": _bar(most),
+            "line": {"color": "white", "width": 1},
+        },
+        unselected={"marker": {"opacity": 1}},
     )
     figure.add_bar(
         **cells([cell for cell in answer.grid if cell.reason == TOO_LARGE]),
@@ -101,7 +100,8 @@ def figure_of(answer: Layouts, chosen: Mapping[str, Any]) -> go.Figure:
             zeroline=False,
             fixedrange=True,
         )
-    return figure.update_layout(barmode="overlay", bargap=0, dragmode=False)
+    figure.update_layout(barmode="overlay", bargap=0, dragmode=False)
+    return figure
 
 
 def colour_of(share: float) -> str:

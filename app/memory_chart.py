@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-import plotly.graph_objects as go
-
 import perfmodel.transformers.memory as transformers_memory
 from app.charts import BLUE, GREEN, GREY, OLIVE, ORANGE, PINK, RED, SKY, draw
+from app.figure import Figure
 from app.fills import filled, letters_on
 from perfmodel.api.layouts import LayoutRow
 from perfmodel.prediction import Prediction
@@ -104,14 +103,14 @@ def draw_memory(bars: Mapping[str, MemoryBar], name: str) -> Any:
     )
 
 
-def memory_bars(bars: Mapping[str, MemoryBar]) -> go.Figure:
+def memory_bars(bars: Mapping[str, MemoryBar]) -> Figure:
     """What fills the memory of each case, in GiB, against its capacity.
 
     Parameters
     ----------
     bars : by the name of the case; a single one needs none
     """
-    figure, every = go.Figure(), list(bars.values())
+    figure, every = Figure(), list(bars.values())
     places = list(range(len(every)))
     labels = MORE_LABELS | {row.name: row.label for row in ROWS.values()} | SHORT
     others = {name: OTHERWISE for bar in every for name in bar.rows if name not in LOOKS}
@@ -156,7 +155,7 @@ def memory_bars(bars: Mapping[str, MemoryBar]) -> go.Figure:
     return figure
 
 
-def _limits(figure: go.Figure, bars: list[MemoryBar]) -> None:
+def _limits(figure: Figure, bars: list[MemoryBar]) -> None:
     """Lines across each bar, where memory ends."""
     ends = [bar.capacity / GIB for bar in bars]
     sizes = sorted({f"{end:.1f}" for end in ends})

@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from app import session_hardware
 from app.charts import BLUE, GREY, ORANGE, draw
 from app.colours import OF_TERM
+from app.figure import Figure
 from app.fills import filled, letters_on
 from app.plain import plain
 from perfmodel.errors import InputError
@@ -141,7 +141,7 @@ def draw_pipeline(pipeline: Pipeline, prediction: Prediction, name: str) -> Any:
     return shown
 
 
-def pipeline_schedule(schedule: Schedule) -> go.Figure:
+def pipeline_schedule(schedule: Schedule) -> Figure:
     """Passes of every stage, forward and backward in two colours.
 
     Parameters
@@ -156,7 +156,7 @@ def pipeline_schedule(schedule: Schedule) -> go.Figure:
         for start, end in cut.parts(block)
     ]
     waits = [(each, *part) for each in waits_of(schedule) for part in cut.parts(each)]
-    figure = go.Figure()
+    figure = Figure()
     if len(drawn) <= MOST_SHAPES:
         _bars(figure, drawn, schedule.chunks)
         _waits(figure, waits)
@@ -173,7 +173,7 @@ def pipeline_schedule(schedule: Schedule) -> go.Figure:
     return figure
 
 
-def _bars(figure: go.Figure, drawn: list[tuple[Block, float, float]], chunks: int) -> None:
+def _bars(figure: Figure, drawn: list[tuple[Block, float, float]], chunks: int) -> None:
     """A bar for each pass."""
     for is_forward, name, colour in PASSES:
         mine = [each for each in drawn if each[0].is_forward is is_forward]
@@ -201,7 +201,7 @@ def _bars(figure: go.Figure, drawn: list[tuple[Block, float, float]], chunks: in
         )
 
 
-def _waits(figure: go.Figure, drawn: list[tuple[Wait, float, float]]) -> None:
+def _waits(figure: Figure, drawn: list[tuple[Wait, float, float]]) -> None:
     """The bubble, in the look of its term."""
     figure.add_bar(
         y=[wait.stage + 1 for wait, _, _ in drawn],
@@ -221,7 +221,7 @@ def _number(block: Block, chunks: int) -> str:
 
 
 def _picture(
-    figure: go.Figure, drawn: Sequence[tuple[Block | Wait, float, float]], stages: int, cut: Cut
+    figure: Figure, drawn: Sequence[tuple[Block | Wait, float, float]], stages: int, cut: Cut
 ) -> None:
     """Too many passes for bars: columns of time, each in the colour of the pass or wait in its middle."""
     wide = cut.place(cut.end) / COLUMNS
@@ -246,7 +246,7 @@ def _picture(
     figure.add_bar(x=[None], y=[None], name=BUBBLE, marker={"color": BUBBLE_LOOK[0]})
 
 
-def _mark_gap(figure: go.Figure, cut: Cut) -> None:
+def _mark_gap(figure: Figure, cut: Cut) -> None:
     """Say what is left out, and write the true times at the axis."""
     figure.add_annotation(
         x=cut.first + cut.gap / 2,

@@ -89,7 +89,7 @@ FIGURES = (memory, pipeline, layout_cells)
 @pytest.mark.parametrize("page", PAGES)
 @pytest.mark.parametrize("made", FIGURES, ids=lambda made: made.__name__)
 def test_what_is_written_in_bars_can_be_read(made, page):
-    least, count = worst(made(), PAGES[page])
+    least, count = worst(go.Figure(made().plotly().to_dict()), PAGES[page])
     assert least >= LEAST
     assert count > 5
 
@@ -134,7 +134,7 @@ def test_bars_with_words_inside_are_those_tested_here():
 def test_bars_of_both_pictures_of_terms_are_filled():
     answer = predict(gpus=32, inter_link="ethernet-25g-tcp")
     for figure in (charts.waterfall(answer), charts.side_by_side({"A": answer})):
-        for bar in figure.data:
+        for bar in figure.plotly().data:
             if bar.type == "bar" and bar.marker.pattern.shape:
                 assert bar.marker.pattern.fillmode == "overlay"
 

@@ -63,7 +63,7 @@ def drawn(test, key):
 def test_memory_bars_are_the_predictions_rows_against_its_capacity(options):
     answer = predict(**options)
     bar = of_prediction(answer)
-    figure = memory_bars({"": bar})
+    figure = memory_bars({"": bar}).plotly()
     assert sum(trace.x[0] for trace in bars_of(figure)) * GIB == pytest.approx(answer.memory.bytes)
     assert len(bars_of(figure)) == sum(size > 0 for size in answer.memory.rows.values())
     assert bar.fits == answer.memory.fits
@@ -92,7 +92,7 @@ def test_a_row_of_layouts_has_the_bar_of_its_prediction():
 
 def test_a_colour_means_one_thing_over_cases():
     bars = {"A": of_prediction(predict(gpus=8)), "B": of_prediction(predict(**ASKED))}
-    figure = memory_bars(bars)
+    figure = memory_bars(bars).plotly()
     assert len({trace.name for trace in bars_of(figure)}) == len(bars_of(figure))
     looks = [(trace.marker.color, trace.marker.pattern.shape) for trace in bars_of(figure)]
     assert len(set(looks)) == len(looks)
@@ -105,7 +105,7 @@ def test_answers_without_rows_have_one_bar():
     saved = Memory.model_construct(**{**vars(answer.memory), "rows": {}})
     bar = of_prediction(answer.model_copy(update={"memory": saved}))
     assert bar == MemoryBar({UNNAMED: saved.bytes}, saved.capacity, saved.probability)
-    assert bars_of(memory_bars({"": bar}))[0].name.startswith(UNNAMED)
+    assert bars_of(memory_bars({"": bar}).plotly())[0].name.startswith(UNNAMED)
 
 
 def test_predict_and_compare_show_memory_bars():
@@ -159,17 +159,18 @@ def test_of_many_micro_batches_the_first_and_the_last_are_drawn_with_true_times(
     schedule = schedule_of([[1.0]] * 4, [[2.0]] * 4, 64)
     cut = pipeline_chart.cut_of(schedule)
     figure = pipeline_chart.pipeline_schedule(schedule)
-    bars = [bar.to_plotly_json() for bar in figure.data]
+    bars = figure.data
     assert sum(len(bar["x"]) for bar in bars) < sum(map(len, schedule.stages)) / 2
     ends = max(end for row in rows_of(bars).values() for _, end in row)
     assert ends == pytest.approx(cut.place(schedule.end))
     for row in rows_of(bars).values():
         assert all(one[1] <= other[0] + 1e-9 for one, other in pairwise(row))
         assert all(end <= cut.first + 1e-9 or start >= cut.first + cut.gap - 1e-9 for start, end in row)
+    axis = figure.layout["xaxis"]
     left_out = show(cut.last - cut.first, "s")
-    assert [note.text for note in figure.layout.annotations] == ["..."]
+    assert [note["text"] for note in figure.layout["annotations"]] == ["..."]
     assert left_out == show(64 * 3 + 9 - 2 * cut.first, "s")
-    texts = dict(zip(figure.layout.xaxis.ticktext, figure.layout.xaxis.tickvals, strict=True))
+    texts = dict(zip(axis["ticktext"], axis["tickvals"], strict=True))
     assert texts["10 s"] == 10.0
     assert texts[show(190.0, "s")] == pytest.approx(cut.place(190.0))
     assert cut.last < 190.0 < cut.end
@@ -185,7 +186,7 @@ def test_a_pass_across_the_cut_is_drawn_on_both_sides():
 
 def test_thousands_of_passes_are_one_picture():
     schedule = schedule_of([[1.0] * 4] * 32, [[2.0] * 4] * 32, 64)
-    figure = pipeline_chart.pipeline_schedule(schedule)
+    figure = pipeline_chart.pipeline_schedule(schedule).plotly()
     (picture,) = [trace for trace in figure.data if trace.type == "heatmap"]
     assert len(picture.z) == 32
     assert sum(len(trace.x) for trace in figure.data if trace.type == "bar") <= 3

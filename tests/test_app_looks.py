@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 
+import plotly.graph_objects as go
 import pytest
 
 import perfmodel
 from app import axes
+from app.menu import PAGES
 from tests.test_app import opened, words
 
 
@@ -95,3 +97,9 @@ def test_axes_of_claims_say_figures_as_people_write_them(query):
 
 
 SHARES = ("scaling efficiency", "utilisation (MFU)")
+
+
+@pytest.mark.parametrize("page", [name for name, _ in PAGES])
+def test_plotly_knows_all_that_a_page_draws(page):
+    for chart in opened(page).get("plotly_chart"):
+        go.Figure(json.loads(chart.proto.spec))

@@ -36,11 +36,11 @@ def test_every_term_has_a_look(terms):
 )
 def test_the_terms_of_a_job_look_alike_in_both_pictures_and_unlike_each_other(asked):
     answer = predict(**asked)
-    bars = [bar for bar in charts.waterfall(answer).data if bar.type == "bar"]
+    bars = [bar for bar in charts.waterfall(answer).plotly().data if bar.type == "bar"]
     alone = {bar.y[0]: (bar.marker.color, bar.marker.pattern.shape) for bar in bars}
     beside = {
         bar.name: (bar.marker.color, bar.marker.pattern.shape)
-        for bar in charts.side_by_side({"A": answer}).data
+        for bar in charts.side_by_side({"A": answer}).plotly().data
         if bar.type == "bar"
     }
     assert beside

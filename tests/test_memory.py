@@ -76,7 +76,7 @@ def test_a_sweep_an_explanation_and_the_chart_count_another_use(another):
     assert f"{LABEL} {show(BYTES, 'B')}" in " ".join(run("explain", *OPTIONS).split())
     bars = {
         bar.name.rpartition(" ")[0].rpartition(" ")[0]: bar.x[0] * 2**30
-        for bar in memory_bars({"": of_prediction(answer)}).data
+        for bar in memory_bars({"": of_prediction(answer)}).plotly().data
         if bar.type == "bar"
     }
     assert bars[LABEL] == BYTES

@@ -140,7 +140,7 @@ def test_crossovers_and_charts_count_all_that_travels():
         answer = predict(Scenario(**NODE, workload="vgg16", world_size=4, local_batch_size=batch))
         assert (sent(answer.terms) <= 0.05 * answer.iteration_time) == is_under
     charts = pytest.importorskip("app.charts")
-    assert all(charts.HIDDEN not in (bar.y or ()) for bar in charts.waterfall(answer).data)
+    assert all(charts.HIDDEN not in (bar.y or ()) for bar in charts.waterfall(answer).plotly().data)
 
 
 def test_two_slower_than_one_says_why_with_the_numbers():

@@ -100,6 +100,6 @@ def test_power_is_drawn_by_its_kind(eighth):
 def test_the_chart_of_the_pages_has_its_bar(eighth):
     charts = pytest.importorskip("app.charts")
     answer = predict(Scenario(**JOB))
-    bars = [bar for bar in charts.waterfall(answer).data if bar.type == "bar"]
+    bars = [bar for bar in charts.waterfall(answer).plotly().data if bar.type == "bar"]
     assert {bar.y[0]: bar.x[0] for bar in bars}[LABEL] == SECONDS
-    assert LABEL in {bar.name for bar in charts.side_by_side({"A": answer}).data}
+    assert LABEL in {bar.name for bar in charts.side_by_side({"A": answer}).plotly().data}

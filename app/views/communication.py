@@ -8,6 +8,7 @@ import streamlit as st
 
 from app import charts, exchanges, session_hardware
 from app.answering import answering
+from app.figure import Figure
 from app.layout import Asked, ask, downloads, fold, mistakes_shown, sentence, ways_out
 from app.looks import for_planners
 from app.options import convert, one_of, options, some_of, values
@@ -242,7 +243,8 @@ def _measured_beside(name: str, place: exchanges.Ranks, size: float) -> None:
     figure.update_xaxes(title_text="message [B]", tickvals=None, ticktext=None, range=RANGE)
     figure.update_layout(yaxis={"title_text": "time [s]"}, yaxis2={"title_text": "bus bandwidth [B/s]"})
     figure.for_each_trace(lambda trace: trace.update(name=for_planners(trace.name)))
-    charts.draw(figure, "measured-beside", f"time and bus bandwidth by message size, {said}", height=820)
+    drawn = Figure(**figure.to_dict())
+    charts.draw(drawn, "measured-beside", f"time and bus bandwidth by message size, {said}", height=820)
 
 
 def _python(name: str, ranks: int, where: Mapping[str, Any], size: float) -> str:

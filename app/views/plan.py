@@ -2,11 +2,11 @@
 
 from typing import Any
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from app import charts, file_marks, plan_form, plan_limits, session_hardware, to_compare
 from app.answering import answering
+from app.figure import Figure
 from app.layout import (
     Asked,
     ask,
@@ -91,7 +91,7 @@ def figures(plan: dict[str, Any]) -> None:
                 main_number(f"Risk to miss the {limit}", share_words(plan[f"{limit}_risk"]), None)
 
 
-def with_range(figure: go.Figure, plan: dict[str, Any]) -> go.Figure:
+def with_range(figure: Figure, plan: dict[str, Any]) -> Figure:
     """Draw where the plan chosen ends with 80 % confidence: what takes longer costs more."""
     if plan["cost_low_80"] is not None:
         figure.add_scatter(

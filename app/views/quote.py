@@ -4,11 +4,11 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from app import axes, charts, decisions, history, own_uploads, quotes, report_pages, session_hardware
 from app.answering import answering
+from app.figure import Figure
 from app.layout import Asked, ask_scenario, downloads, mistakes_shown, sentence, shell_command, ways_out
 from app.options import file_words, one_of, text_of, whole_of
 from app.plain import plain
@@ -130,7 +130,7 @@ def quote_of(asked: Asked) -> Given:
 
 def picture(claim: Checked, index: int) -> None:
     """Draw the claim below what the model expects and what physics allows, each in a row of its own."""
-    figure = go.Figure()
+    figure = Figure()
     within = [end for end in (claim.low_80, claim.high_80) if end is not None]
     if within:
         ends = [quotes.text(claim, end) for end in within]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from app import charts, memory_chart, report_pages, session_hardware
 from app.answering import answering
+from app.figure import Figure
 from app.layout import Asked, ask_scenario, downloads, mistakes_shown, sentence, shell_command, ways_out
 from app.looks import for_planners, labelled
 from app.options import MONEY, SCENARIO, arguments, values
@@ -33,9 +33,9 @@ def swings(report: SensitivityReport) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: -abs(row["at_+25%"] - row["at_-25%"]))[:DRAWN]
 
 
-def tornado(rows: list[dict[str, Any]], time: float) -> go.Figure:
+def tornado(rows: list[dict[str, Any]], time: float) -> Figure:
     """The change of the time where an input is a quarter less and a quarter more."""
-    figure = go.Figure()
+    figure = Figure()
     for key, name, colour in (("at_-25%", "25 % less", charts.ORANGE), ("at_+25%", "25 % more", charts.BLUE)):
         figure.add_bar(
             y=[_input(row) for row in rows],

@@ -6,11 +6,11 @@ from itertools import pairwise
 from math import isfinite, log
 from typing import TYPE_CHECKING, Any
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from app import charts, own_uploads, session_hardware
 from app.answering import answering
+from app.figure import Figure
 from app.layout import Asked, ask, downloads, fold, mistakes_shown, sentence, ways_out
 from app.options import options, values
 from app.plain import plain
@@ -118,9 +118,9 @@ def rounded(seconds: float) -> str:
     return show(float(f"{seconds:.2g}"), "s")
 
 
-def times_of(result: Sequence[StragglerPrediction]) -> go.Figure:
+def times_of(result: Sequence[StragglerPrediction]) -> Figure:
     """Time per update and per gradient of each variant, with what is proven of the first."""
-    figure = go.Figure()
+    figure = Figure()
     names = [row.variant for row in result]
     for row in result:
         figure.add_scatter(

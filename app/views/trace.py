@@ -2,12 +2,13 @@
 
 from collections.abc import Collection
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
 
 from app import charts, own_profile, own_uploads, report_pages, session_hardware, traced_job, uploads
 from app.answering import answering
+from app.figure import Figure
 from app.file_marks import in_use
 from app.layout import Asked, ask_scenario, downloads, fold, mistakes_shown, sentence, shell_command, ways_out
 from app.looks import labelled
@@ -20,9 +21,6 @@ from perfmodel.traces.recommendations import recommendations
 from perfmodel.traces.report import html_report
 from perfmodel.traces.summary import PARTS, summary
 from perfmodel.units import show
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 START = {"gpus": 2}
 MOST_DEVICES = 16
@@ -61,9 +59,10 @@ def step(devices: list[dict[str, Any]]) -> None:
     charts.draw(figure, "step", "Parts of a step of each device", height=height_of(figure, rows))
 
 
-def height_of(figure: "go.Figure", rows: Collection[str]) -> int:
+def height_of(figure: Figure, rows: Collection[str]) -> int:
     """Return how high bars are drawn [px]: on a phone each part has a line of the legend."""
-    figure.update_traces(width=0.6)
+    for trace in figure.data:
+        trace["width"] = 0.6
     return 100 + 40 * len(rows) + 20 * len(figure.data)
 
 

@@ -126,7 +126,7 @@ def warm() -> None:
     parts = {name: import_module(f"app.{name}") for name in names}
     parts["looks"].labelled("--gpus")  # reads the options of every page, and the catalogue for their choices
     shipped_runs()
-    parts["charts"].waterfall(predict(Scenario(world_size=32))).to_json()
+    parts["charts"].waterfall(predict(Scenario(world_size=32))).plotly().to_json()
 
 
 def _taken(host: str, port: int) -> str | None:
