@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -61,3 +62,35 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip("no ../shared beside this checkout")
     return SHARED
+
+
+@cache
+def _served_once() -> tuple[object, object]:
+    """What Streamlit looks for and compiles at each start: the packages' components, and the pages."""
+    from streamlit.components.v2 import manifest_scanner
+    from streamlit.testing.v1 import app_test
+
+    return manifest_scanner.scan_component_manifests(), app_test.ScriptCache()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def as_it_is_served(request: pytest.FixtureRequest) -> Iterator[None]:
+    """For modules that open pages the settings of ``perfmodel app``, and components and pages read once."""
+    if not hasattr(request.module, "opened"):
+        yield
+        return
+    from streamlit import config
+    from streamlit.components.v2 import manifest_scanner
+    from streamlit.testing.v1 import app_test
+
+    components, compiled = _served_once()
+    names = ("browser.gatherUsageStats", "runner.magicEnabled")
+    before = {name: config.get_option(name) for name in names}
+    for name in names:
+        config.set_option(name, False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_scanner, "scan_component_manifests", lambda: components)
+        patch.setattr(app_test, "ScriptCache", lambda: compiled)
+        yield
+    for name, value in before.items():
+        config.set_option(name, value)

@@ -86,27 +86,6 @@ NARROW = {
 """URLs that keep a search short."""
 
 
-@pytest.fixture(autouse=True, scope="module")
-def as_it_is_served():
-    """The settings of ``perfmodel app``; packages searched for components, and pages compiled, once."""
-    from streamlit import config
-    from streamlit.components.v2 import manifest_scanner
-    from streamlit.testing.v1 import app_test
-
-    names = ("browser.gatherUsageStats", "runner.magicEnabled")
-    before = {name: config.get_option(name) for name in names}
-    for name in names:
-        config.set_option(name, False)
-    components = manifest_scanner.scan_component_manifests()
-    compiled = app_test.ScriptCache()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(manifest_scanner, "scan_component_manifests", lambda: components)
-        patch.setattr(app_test, "ScriptCache", lambda: compiled)
-        yield
-    for name, value in before.items():
-        config.set_option(name, value)
-
-
 def opened(page: str = "predict", **query: str) -> AppTest:
     """A page as a URL opens it."""
     test = AppTest.from_file(str(MAIN), default_timeout=120)
