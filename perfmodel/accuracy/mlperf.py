@@ -142,6 +142,12 @@ def compare_mlperf(
     return [rounds.row(each, mode) for each in asked]
 
 
+@cache
+def shipped_rows(mode: Mode, earlier: bool = False) -> list[Row]:
+    """Return the rows of the submissions that come along, as ``compare_mlperf`` makes them; made once."""
+    return compare_mlperf(mode, earlier=earlier)
+
+
 class _Rounds:
     """Submissions, with what each round takes from the others worked out once."""
 

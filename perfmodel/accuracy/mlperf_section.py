@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from perfmodel.accuracy.campaign import Mode
-from perfmodel.accuracy.mlperf import KEYS, OTHERS, Row, compare_mlperf, summarise_mlperf
+from perfmodel.accuracy.mlperf import KEYS, OTHERS, Row, shipped_rows, summarise_mlperf
 from perfmodel.accuracy.summary import statistics
 from perfmodel.templating import render
 
@@ -34,9 +34,9 @@ MODES: dict[str, Mode] = {"from specs": "specs", "anchored": "anchored"}
 def section() -> str:
     """Return the section, as Markdown; made once."""
     modes = {
-        "From specs alone": compare_mlperf("specs"),
-        "Anchored on machines of the other rounds": compare_mlperf("anchored"),
-        "The same with the rounds before alone": compare_mlperf("anchored", earlier=True),
+        "From specs alone": shipped_rows("specs"),
+        "Anchored on machines of the other rounds": shipped_rows("anchored"),
+        "The same with the rounds before alone": shipped_rows("anchored", earlier=True),
     }
     specs, anchored, _ = modes.values()
     by_specs, by_anchor = summarise_mlperf(specs), summarise_mlperf(anchored)
@@ -63,7 +63,7 @@ def covered() -> dict[str, dict[str, Any]]:
     """Return the statistics of the iteration time, which no fit has seen, in both modes, all and by size."""
     result = {}
     for name, mode in MODES.items():
-        rows = [row.made.iteration for row in compare_mlperf(mode)]
+        rows = [row.made.iteration for row in shipped_rows(mode)]
         for size, holds in SIZES.items():
             if alike := [row for row in rows if row.holds_80 is not None and holds(row.run.job.world_size)]:
                 result[f"MLPerf, {name}{size}"] = statistics(alike)
