@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from perfmodel.candidates import tries
 from perfmodel.specs.architecture import Architecture
 from perfmodel.specs.layout import FULL, RECOMPUTE, SELECTIVE, SHARDING, Layout
 from perfmodel.specs.stack import Stack
+from perfmodel.tracing import remembered
 from perfmodel.transformers.architecture import dimensions_of
 from perfmodel.transformers.grid import TOO_LARGE, Cell, grid_of
 from perfmodel.transformers.job import Case
@@ -113,14 +115,9 @@ def search(
     global_batch_size : samples of a step
     sequence_length : tokens of a sample
     """
-    rejected: Counter[str] = Counter()
-    refused: dict[tuple[int, int], str] = {}
-    job_size = world_size, global_batch_size, sequence_length
-    degrees = list(_degrees(model, fabric, stack, job_size, rejected, refused))
-    tries(sum(one.layouts for one in degrees))
-    rows = [row for one in degrees for row in one.rows()]
-    table = np.array(rows, dtype=np.float64).reshape(-1, len(Layout._fields)).T
-    layouts, chip = Layout(*table), chip_of(fabric.accelerator)
+    tried = _tried(model, fabric, stack, world_size, global_batch_size, sequence_length)
+    tries(tried.count)
+    rejected, layouts, chip = Counter(tried.rejected), tried.layouts, chip_of(fabric.accelerator)
     dimensions = dimensions_of(model, sequence_length)
     software = software_of(stack, chip, dimensions, layouts, options)
     changes = (layouts.recompute != SELECTIVE) | (not software.flash) | software.checkpoints_operations
@@ -148,7 +145,7 @@ def search(
         dict(rejected.most_common()),
         float(total.min()) if count else math.inf,
         _ruled_out(layouts, times, total, fits) if fits.any() else None,
-        grid_of(layouts, times, total, fits, refused),
+        grid_of(layouts, times, total, fits, tried.refused),
         Software(*(np.broadcast_to(column, (count,))[order] for column in software)),
     )
 
@@ -181,8 +178,32 @@ def count_layouts(
     ----------
     As of ``search``.
     """
-    job_size = world_size, global_batch_size, sequence_length
-    return sum(one.layouts for one in _degrees(model, fabric, stack, job_size, Counter(), {}))
+    return _tried(model, fabric, stack, world_size, global_batch_size, sequence_length).count
+
+
+class _Tried:
+    """Layouts that divide a job, the same for any accelerators with as large a domain of the fast link."""
+
+    def __init__(self, *job: Any) -> None:
+        self.rejected: Counter[str] = Counter()
+        self.refused: dict[tuple[int, int], str] = {}
+        self.degrees = list(_degrees(self.rejected, self.refused, *job))
+        self.count = sum(one.layouts for one in self.degrees)
+
+    @cached_property
+    def layouts(self) -> Layout:
+        """All of them, shape (layouts,)."""
+        rows = [row for one in self.degrees for row in one.rows()]
+        return Layout(*np.array(rows, dtype=np.float64).reshape(-1, len(Layout._fields)).T)
+
+
+_remembered = remembered(128)(_Tried)
+
+
+def _tried(model: Architecture, fabric: Fabric, stack: Stack, *size: int) -> _Tried:
+    """Return the layouts of a job; ``size`` are its accelerators, samples and tokens of a sample."""
+    shardings = tuple(stack.shardings), tuple(stack.pipelined_shardings)
+    return _remembered(model.heads, model.layers, model.experts or 1, fabric.domain, shardings, *size)
 
 
 class _Degrees(NamedTuple):
@@ -227,27 +248,28 @@ class _Degrees(NamedTuple):
 
 
 def _degrees(
-    model: Architecture,
-    fabric: Fabric,
-    stack: Stack,
-    size: tuple[int, int, int],
     rejected: Counter[str],
     refused: dict[tuple[int, int], str],
+    heads: int,
+    layers: int,
+    experts: int,
+    domain: float,
+    shardings: Sequence[Sequence[str]],
+    world: int,
+    batch: int,
+    length: int,
 ) -> Iterator[_Degrees]:
     """Yield degrees that can be; count what divides no way, and note where."""
-    world, batch, length = size
-    shared = [
-        [SHARDING.index(word) for word in words] for words in (stack.shardings, stack.pipelined_shardings)
-    ]
+    shared = [[SHARDING.index(word) for word in words] for words in shardings]
     for tensor in _divisors(world):
-        if tensor > fabric.domain:
+        if tensor > domain:
             rejected["tensor parallelism beyond the fast link"] += 1
             continue
-        if model.heads % tensor:
+        if heads % tensor:
             rejected["heads do not divide"] += 1
             continue
         for stages in _divisors(world // tensor):
-            if stages > model.layers:
+            if stages > layers:
                 rejected["more stages than layers"] += 1
                 continue
             for context in _divisors(world // (tensor * stages)):
@@ -264,8 +286,8 @@ def _degrees(
                     stages,
                     context,
                     replicas,
-                    _micro_batches(model.layers, stages, batch // replicas),
-                    _experts(model.experts or 1, replicas * context),
+                    _micro_batches(layers, stages, batch // replicas),
+                    _experts(experts, replicas * context),
                     shared[stages > 1] if replicas * context > 1 else [0],
                 )
 
