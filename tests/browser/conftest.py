@@ -110,15 +110,27 @@ def window_of(context: BrowserContext, address: str) -> Window:
     return Window(page, address, complaints, strangers)
 
 
-@pytest.fixture
-def window(browser: Browser, address: str) -> Iterator[Window]:
-    """A fresh visitor; an error in the console, a refused or a leaving request fails the test."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
-    made = window_of(context, address)
-    yield made
+@pytest.fixture(scope="session")
+def tab(browser: Browser, address: str) -> Iterator[Window]:
+    """A tab for one visitor after another: a new one reads the scripts of the page for three seconds more."""
+    context = browser.new_context(accept_downloads=True)
+    yield window_of(context, address)
     context.close()
-    assert not made.complaints
-    assert not made.strangers
+
+
+@pytest.fixture
+def window(tab: Window) -> Iterator[Window]:
+    """A fresh visitor; an error in the console, a refused or a leaving request fails the test."""
+    tab.page.set_viewport_size({"width": 1280, "height": 900})
+    yield tab
+    tab.page.evaluate("localStorage.clear(); sessionStorage.clear()")
+    tab.page.context.clear_cookies()
+    tab.page.goto("about:blank")
+    complaints, strangers = list(tab.complaints), list(tab.strangers)
+    tab.complaints.clear()
+    tab.strangers.clear()
+    assert not complaints
+    assert not strangers
 
 
 @pytest.fixture

@@ -57,7 +57,7 @@ def test_axe_finds_nothing_serious(visitor, name):
     visitor.open(("" if name == "predict" else name) + QUERIES.get(name, ""))
     folded = visitor.page.locator("[data-testid=stExpander] details:not([open]) > summary")
     while folded.count():  # what is in a fold may have folds of its own
-        folded.first.click()
+        folded.evaluate_all("folds => folds.forEach(fold => fold.click())")
         visitor.settled()
     for width in WIDTHS:
         visitor.page.set_viewport_size({"width": width, "height": 900})
