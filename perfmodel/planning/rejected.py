@@ -51,12 +51,12 @@ def rejected_plans(
     at = int(np.searchsorted(sizes, size[chosen]))
     beside = [i for i in (at - 1, at + 1) if 0 <= i < len(sizes)]
     rivals += [np.flatnonzero(mine & (size == sizes[i])) for i in beside]
-    result = []
+    safe, result = likely(table, deadline, budget), []
     for rows in rivals:
         rows = rows[np.isfinite(table["cost"][rows]) & np.isfinite(table["run_time"][rows])]
         if len(rows):
-            best = _best(table, rows, deadline, budget, by_cost)
-            result.append(_held_against(table, best, chosen, deadline, budget, by_cost))
+            best = _best(table, rows, safe[rows], deadline, budget, by_cost)
+            result.append(_held_against(table, best, chosen, safe, deadline, budget, by_cost))
     order = ("dearer", "slower", "dominated", "over the budget", "over the deadline")
     first, second = ("cost", "run_time") if by_cost else ("run_time", "cost")
 
@@ -68,12 +68,13 @@ def rejected_plans(
     return sorted(result, key=place)
 
 
-def _best(table: Table, rows: Any, deadline: float | None, budget: float | None, by_cost: bool) -> int:
+def _best(
+    table: Table, rows: Any, safe: Any, deadline: float | None, budget: float | None, by_cost: bool
+) -> int:
     """Return the best plan of a machine within the limits, else the one nearest to them."""
     time, cost = table["run_time"][rows], table["cost"][rows]
     in_time = time <= (np.inf if deadline is None else deadline)
     in_budget = cost <= (np.inf if budget is None else budget)
-    safe = likely(table, deadline, budget)[rows]
     for able in (safe, in_time & in_budget, in_time if by_cost else in_budget):
         if able.any():
             rows = rows[able]
@@ -83,7 +84,13 @@ def _best(table: Table, rows: Any, deadline: float | None, budget: float | None,
 
 
 def _held_against(
-    table: Table, one: int, chosen: int, deadline: float | None, budget: float | None, by_cost: bool
+    table: Table,
+    one: int,
+    chosen: int,
+    safe: Any,
+    deadline: float | None,
+    budget: float | None,
+    by_cost: bool,
 ) -> Rejected:
     time, cost = float(table["run_time"][one]), float(table["cost"][one])
     longer, more = _beyond(time, table["run_time"][chosen]), _beyond(cost, table["cost"][chosen])
@@ -91,7 +98,6 @@ def _held_against(
         return Rejected(one, "over the deadline", f"over the deadline by {duration(time - deadline)}")
     if budget is not None and cost > budget:
         return Rejected(one, "over the budget", f"over the budget by {dollars(cost - budget)}")
-    safe = likely(table, deadline, budget)
     limit = "deadline" if deadline is not None else "budget"
     if safe[chosen] and not safe[one]:
         money = f"cheaper by {dollars(-more)}" if more < 0 else f"dearer by {dollars(more)}"
