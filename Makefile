@@ -19,6 +19,9 @@ FLOORS := .venv-floors
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
+# what one process compiles, the hundreds that tests start read
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo install test test-floors bench report leave-out readme keywords frozen man app screenshots docs lint clean
 
 $(BIN)/python:
