@@ -159,7 +159,7 @@ def test_what_does_not_fit_is_hatched_and_says_what_it_needs():
     large = {"workload": "gpt3-175b", "gpus": "1024", "global-batch-size": "1536", "node": "dgx-a100-80gb"}
     test = opened("transformers", **large)
     answer = perfmodel.layouts("gpt3-175b", gpus=1024, global_batch_size=1536, node="dgx-a100-80gb")
-    figure = layout_map.figure_of(answer, answer.rows[0].layout)
+    figure = layout_map.figure_of(answer, answer.rows[0].layout).plotly()
     hatched = figure.data[1]
     assert hatched.marker.pattern.shape == "/"
     assert len(hatched.x) == sum("fit" in cell.reason for cell in answer.grid) > 0

@@ -41,6 +41,16 @@ class Window(NamedTuple):
         self.page.wait_for_function(SETTLED)
         return self.page
 
+    def leave(self) -> tuple[list[str], list[str]]:
+        """Leave nothing to the next visitor of the tab, and return complaints and strangers."""
+        self.page.evaluate("localStorage.clear(); sessionStorage.clear()")
+        self.page.context.clear_cookies()
+        self.page.goto("about:blank")
+        result = list(self.complaints), list(self.strangers)
+        self.complaints.clear()
+        self.strangers.clear()
+        return result
+
     def drawn(self) -> Page:
         """Wait until the page is settled and each of its charts is drawn, and lies where it will."""
         self.settled()
@@ -123,12 +133,7 @@ def window(tab: Window) -> Iterator[Window]:
     """A fresh visitor; an error in the console, a refused or a leaving request fails the test."""
     tab.page.set_viewport_size({"width": 1280, "height": 900})
     yield tab
-    tab.page.evaluate("localStorage.clear(); sessionStorage.clear()")
-    tab.page.context.clear_cookies()
-    tab.page.goto("about:blank")
-    complaints, strangers = list(tab.complaints), list(tab.strangers)
-    tab.complaints.clear()
-    tab.strangers.clear()
+    complaints, strangers = tab.leave()
     assert not complaints
     assert not strangers
 

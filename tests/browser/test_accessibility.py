@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from app.menu import PAGES
-from tests.browser.conftest import Window, window_of
+from tests.browser.conftest import Window
 from tests.test_traces import trace
 
 pytestmark = pytest.mark.any_version
@@ -32,11 +32,12 @@ QUERIES = {
 
 
 @pytest.fixture(scope="module", params=THEMES)
-def visitor(request: pytest.FixtureRequest, browser: Browser, address: str) -> Iterator[Window]:
+def visitor(request: pytest.FixtureRequest, tab: Window) -> Iterator[Window]:
     """One visitor a theme, who goes from page to page."""
-    context = browser.new_context(color_scheme=request.param)
-    yield window_of(context, address)
-    context.close()
+    tab.page.emulate_media(color_scheme=request.param)
+    yield tab
+    tab.page.emulate_media(color_scheme="light")
+    tab.leave()
 
 
 def grave(window: Window) -> dict[str, list[str]]:
