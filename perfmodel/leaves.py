@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from perfmodel.calibration import LATENCIES, Calibration, facts
 from perfmodel.collectives import model as collectives
 from perfmodel.evidence import TRANSFORMERS
+from perfmodel.profile import Measure
 from perfmodel.resolve import Setting
 from perfmodel.specs.layout import DEGREES, Layout
 from perfmodel.specs.provenance import Provenance
@@ -92,12 +93,13 @@ WHILE_TRACING = ("jitter.", "anchor", "usual_power", "reference_flops", "collect
 """How names begin of numbers that are read from a text, a module or a fit: unlike those of a setting and its
 constants, these change while numbers are traced alone."""
 OF_SCENARIO = "the scenario"
+OF_PROFILE = "your profile"
 OF_NETWORK = "the layer table"
 OF_ARCHITECTURE = "the network's architecture"
 OF_STACK = "what is known of the software"
-FITTED = "calibration.json: fitted to measured runs"
-OF_COLLECTIVES = "collectives/model.json: fitted to measured collectives"
-OF_TRANSFORMERS = "transformers/model.json: fitted to measured steps"
+FITTED = "fitted to measured runs"
+OF_COLLECTIVES = "fitted to measured collectives"
+OF_TRANSFORMERS = "fitted to measured steps"
 
 
 class Leaves(NamedTuple):
@@ -134,6 +136,12 @@ def with_leaves(setting: Setting, constants: Calibration, change: Change) -> Lea
     for field in COUNTS:
         if value := getattr(setting, field):
             changed[field] = change(value, field, OF_SCENARIO)
+    if setting.decode_rate is not None:
+        changed["decode_rate"] = change(setting.decode_rate, "decode_rate", OF_SCENARIO)
+    if setting.profile is not None:
+        changed["profile"] = _measured(setting.profile, "profile", change)
+    if setting.feed is not None:
+        changed["feed"] = _feed(setting, changed["node"], change)
     options = {
         name: value for name, none in OPTIONS.items() if (value := getattr(setting.scenario, name)) != none
     }
@@ -141,10 +149,6 @@ def with_leaves(setting: Setting, constants: Calibration, change: Change) -> Lea
         setting.scenario, {name: change(value, name, OF_SCENARIO) for name, value in options.items()}
     )
     constants, learned = _constants(constants, change)
-    if setting.decode_rate is not None:
-        changed["decode_rate"] = change(setting.decode_rate, "decode_rate", OF_SCENARIO)
-    if setting.feed is not None:
-        changed["feed"] = _feed(setting, changed["node"], change)
     if setting.layout is None:
         changed["workload"] = _workload(setting.workload, change)
     else:
@@ -158,7 +162,7 @@ def with_leaves(setting: Setting, constants: Calibration, change: Change) -> Lea
 def _spec(spec: Any, name: str, change: Change) -> Any:
     """Return a spec, or a part of one, with every number that says where it comes from changed."""
     if isinstance(spec, Provenance):
-        source = f"{spec.basis}, {spec.source}" if spec.source else spec.basis
+        source = f"{spec.basis} ({spec.source})" if spec.source not in (None, spec.basis) else spec.basis
         if hasattr(spec, "by_group_size"):
             rates = {n: change(rate, f"{name}.{n}", source) for n, rate in spec.by_group_size.items()}
             return _with(spec, {"by_group_size": rates})
@@ -199,6 +203,35 @@ def _bytes(table: Any, name: str, change: Change) -> Any:
     )
 
 
+def _measured(spec: Any, name: str, change: Change) -> Any:
+    """Return a profile, or a part of one, with what was measured changed."""
+    parts = {}
+    for field in type(spec).model_fields:
+        value = getattr(spec, field)
+        if isinstance(value, Measure):
+            changed: Any = change(value.value, f"{name}.{field}", OF_PROFILE)
+            parts[field] = _with(value, {"value": changed})
+        elif isinstance(value, Record):
+            parts[field] = _measured(value, f"{name}.{field}", change)
+    return _with(spec, parts)
+
+
+def _feed(setting: Setting, node: Any, change: Change) -> Any:
+    """Return how samples come with other numbers: of storage, cache and decoder."""
+    feed, known, rates = setting.feed, storages(), {}
+    assert feed is not None
+    for field, id in (("storage_bandwidth", setting.storage), ("cache_bandwidth", CACHE)):
+        rates[field] = _spec(known.bandwidth[id], f"storage.{id}.bandwidth", change).value
+    if math.isfinite(feed.storage_requests):
+        requests = known.requests[setting.storage]
+        rates["storage_requests"] = _spec(requests, f"storage.{setting.storage}.requests", change).value
+    if feed.host_memory_bytes:
+        rates["host_memory_bytes"] = node.host_memory_bytes.value
+    if feed.decoder is not None:
+        rates["decoder"] = _spec(feed.decoder, f"decoder.{setting.scenario.decoder}", change)
+    return _with(feed, rates)
+
+
 def _layout(layout: Layout, counts: Mapping[str, Any], change: Change) -> Layout:
     """Return a layout whose passes are those of the setting."""
     degrees = {name: change(getattr(layout, name), name, OF_SCENARIO) for name in (*DEGREES, "data_parallel")}
@@ -219,10 +252,11 @@ def _transformer(workload: Workload, change: Change) -> Workload:
         if (value := getattr(model, field))
     }
     length = workload.sequence_length and change(workload.sequence_length, "sequence_length", OF_SCENARIO)
-    changed = _with(model, widths)
-    if changed is model and length is workload.sequence_length:
+    data = _data(workload, change)
+    parts = {"architecture": _with(model, widths), "sequence_length": length, **data}
+    if all(part is getattr(workload, name) for name, part in parts.items()):
         return workload
-    return replace(workload, architecture=changed, sequence_length=length)
+    return replace(workload, **parts)
 
 
 def _stack(setting: Setting, change: Change) -> Any:
@@ -240,31 +274,20 @@ def _parameters(change: Change) -> Any:
     return _with(known, {"parameters": numbers})
 
 
-def _feed(setting: Setting, node: Any, change: Change) -> Any:
-    """Return how samples come with other numbers: of storage, cache and decoder."""
-    feed, known, rates = setting.feed, storages(), {}
-    assert feed is not None
-    for field, id in (("storage_bandwidth", setting.storage), ("cache_bandwidth", CACHE)):
-        rates[field] = _spec(known.bandwidth[id], f"storage.{id}.bandwidth", change).value
-    if math.isfinite(feed.storage_requests):
-        requests = known.requests[setting.storage]
-        rates["storage_requests"] = _spec(requests, f"storage.{setting.storage}.requests", change).value
-    if feed.host_memory_bytes:
-        rates["host_memory_bytes"] = node.host_memory_bytes.value
-    if feed.decoder is not None:
-        rates["decoder"] = _spec(feed.decoder, f"decoder.{setting.scenario.decoder}", change)
-    return _with(feed, rates)
+def _data(workload: Workload, change: Change) -> dict[str, Any]:
+    """Return what is known of the samples of a network, with other numbers."""
+    return {
+        field: change(value, f"{workload.id}.{field}", OF_NETWORK)
+        for field in ("input_elements", "stored_bytes", "dataset_samples")
+        if (value := getattr(workload, field))
+    }
 
 
 def _workload(workload: Workload, change: Change) -> Workload:
     known = {field: workload.column(field) for field in COLUMNS}
     columns = {field: change(value, f"{workload.id}.{field}", OF_NETWORK) for field, value in known.items()}
     tensors = change(workload.tensor_elements, f"{workload.id}.tensors", OF_NETWORK)
-    others: dict[str, Any] = {
-        field: change(value, f"{workload.id}.{field}", OF_NETWORK)
-        for field in ("input_elements", "stored_bytes", "dataset_samples")
-        if (value := getattr(workload, field))
-    }
+    others = _data(workload, change)
     if workload.tables is not None:
         tables = workload.tables._asdict().items()
         others["tables"] = _with(
@@ -307,7 +330,7 @@ def _constants(constants: Calibration, change: Change) -> tuple[Calibration, dic
 def _source_of(name: str, constants: Calibration) -> str:
     entry = facts().get(name)
     if name in constants.assumed:
-        return "calibration.toml: assumed"
+        return "assumed"
     if entry is not None and "source" in entry:
-        return f"calibration.toml: {entry['basis']}, {entry['source']}"
+        return f"{entry['basis']} ({entry['source']})"
     return FITTED
