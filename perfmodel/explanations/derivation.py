@@ -20,11 +20,13 @@ from perfmodel.prediction.bound import least_times
 from perfmodel.resolve import Setting
 from perfmodel.sensitivity.case import Case
 from perfmodel.step.evaluate import Outcome, Step, evaluate, outcome, start_of
+from perfmodel.step.input_wait import epoch_start_time
 from perfmodel.step.memory import memory_of
 from perfmodel.step.parts import figures
 from perfmodel.traced import Traced, leaf
 from perfmodel.tracing import Call, Trace, tracing
-from perfmodel.transformers.evaluate import case_of_setting
+from perfmodel.transformers.evaluate import case_of_setting, network_of, step_of_setting
+from perfmodel.transformers.figures import figures_of
 from perfmodel.transformers.job import job_of
 from perfmodel.transformers.memory import memory_of as memory_of_job
 from perfmodel.vocabulary import QUANTITIES
@@ -101,11 +103,14 @@ def derivation(case: Case) -> Derivation:
 def _besides(setting: Setting, constants: Calibration, step: Step | Outcome) -> None:
     """Work out what a prediction says besides: speed-up, memory, and the least time that physics allows."""
     least_times(setting)
+    epoch_start_time(setting, constants)
     if setting.layout is None:
         memory_of(setting, constants)
         figures(setting, step.iteration_time, step.iteration_time, 0.0)
     else:
-        memory_of_job(job_of(case_of_setting(setting)))
+        case = case_of_setting(setting)
+        memory_of_job(job_of(case))
+        figures_of(network_of(setting.workload)[0], case, step_of_setting(setting), step.iteration_time)
         figures(setting, step.iteration_time, step.iteration_time, 0.0, setting.layout.data_parallel)
 
 
