@@ -211,10 +211,10 @@ def _measured(spec: Any, name: str, change: Change) -> Any:
         value = getattr(spec, field)
         if isinstance(value, Measure):
             changed: Any = change(value.value, f"{name}.{field}", OF_PROFILE)
-            parts[field] = value.model_copy(update={"value": changed})
+            parts[field] = _with(value, {"value": changed})
         elif isinstance(value, Record):
             parts[field] = _measured(value, f"{name}.{field}", change)
-    return spec.model_copy(update=parts)
+    return _with(spec, parts)
 
 
 def _feed(setting: Setting, node: Any, change: Change) -> Any:
@@ -254,14 +254,10 @@ def _transformer(workload: Workload, change: Change) -> Workload:
     }
     length = workload.sequence_length and change(workload.sequence_length, "sequence_length", OF_SCENARIO)
     data = _data(workload, change)
-    changed = _with(model, widths)
-    if (
-        changed is model
-        and length is workload.sequence_length
-        and all(value is getattr(workload, field) for field, value in data.items())
-    ):
+    parts = {"architecture": _with(model, widths), "sequence_length": length, **data}
+    if all(part is getattr(workload, name) for name, part in parts.items()):
         return workload
-    return replace(workload, architecture=changed, sequence_length=length, **data)
+    return replace(workload, **parts)
 
 
 def _software(setting: Setting, change: Change) -> Any:

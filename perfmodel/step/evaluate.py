@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from perfmodel import ops
 from perfmodel.calibration import Calibration
 from perfmodel.equations.iteration import anchored_time, iteration_time
 from perfmodel.equations.levels import own_runs_factor
@@ -89,7 +90,9 @@ def outcome_of(
     terms = terms_of(StepContext(setting, constants, step._asdict()))
     if start is None:
         return Outcome(iteration_time(**terms), terms)
-    shift = given(start.shift, "own_runs.shift", "your own runs, by what jobs of one source share")
+    shift = start.shift
+    if ops.plain(shift) is shift:
+        shift = given(shift, "own_runs.shift", "your own runs, by what jobs of one source share")
     factor = own_runs_factor(shift)
     terms = {name: anchored_time(time, factor) for name, time in terms.items()}
     return Outcome(iteration_time(**terms), terms, factor)
