@@ -203,7 +203,8 @@ def least_times(setting: Setting, rate: Any = None) -> tuple[Any, Any]:
 
 def least_iteration_time(setting: Setting) -> Any:
     """Return the time no iteration of a setting can beat [s]."""
-    return ops.number(least_times(setting)[1])
+    least: float = ops.number(least_times(setting)[1])
+    return least
 
 
 def end_at(low: Any, iteration_time: Any, least_time: Any) -> Any:

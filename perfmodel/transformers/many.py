@@ -82,7 +82,7 @@ def evaluated(case: Case, layer: Layer | None = None) -> tuple[Job, Step, Layer 
     layer : of one, where that is known
     """
     p = fitted().parameters
-    if any(np.ndim(column) for column in case.layout):
+    if any(isinstance(column, np.ndarray) for column in case.layout):
         many = job_of_many(case)
         return many, step_of_many(many, p), None
     job = job_of(case)
