@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from perfmodel import ops
 from perfmodel.calibration import Calibration
 from perfmodel.explanations.node import Node
 from perfmodel.formula import FORMULAS
@@ -25,8 +26,8 @@ from perfmodel.step.memory import memory_of
 from perfmodel.step.parts import figures
 from perfmodel.traced import Traced, leaf
 from perfmodel.tracing import Call, Trace, tracing
-from perfmodel.transformers.evaluate import case_of_setting, network_of, step_of_setting
-from perfmodel.transformers.figures import figures_of
+from perfmodel.transformers.evaluate import case_of_setting, network_of
+from perfmodel.transformers.figures import again_over_model
 from perfmodel.transformers.job import job_of
 from perfmodel.transformers.memory import memory_of as memory_of_job
 from perfmodel.vocabulary import QUANTITIES
@@ -110,7 +111,8 @@ def _besides(setting: Setting, constants: Calibration, step: Step | Outcome) -> 
     else:
         case = case_of_setting(setting)
         memory_of_job(job_of(case))
-        figures_of(network_of(setting.workload)[0], case, step_of_setting(setting), step.iteration_time)
+        model, length = network_of(setting.workload)
+        again_over_model(model, case.layout, case.stack, length, ops.number(case.layout.global_batch_size))
         figures(setting, step.iteration_time, step.iteration_time, 0.0, setting.layout.data_parallel)
 
 
