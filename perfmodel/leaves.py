@@ -269,7 +269,7 @@ def _software(setting: Setting, change: Change) -> Any:
 def _parameters(change: Change) -> Any:
     known = transformers.shipped()
     numbers = {
-        name: change(value, f"efficiency.{name}", FITTED)
+        name: change(value, f"efficiency.{name}/matrix", FITTED)
         if name in SIZES
         else change(value, f"transformers.{name}", OF_TRANSFORMERS)
         for name, value in known.parameters.items()
