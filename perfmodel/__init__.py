@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from perfmodel.traces.emulate import Emulator
     from perfmodel.workloads import workload
 
-__version__ = "0.2.1"
+__version__ = "0.3.0"
 
 __all__ = [
     "Catalogue",
