@@ -19,7 +19,7 @@ from perfmodel.specs.overlap import usual_overlap
 from perfmodel.specs.placement import domains, is_slice, nodes_filled
 from perfmodel.specs.rings import check_rings
 from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.software import DEFAULT, Release, learned_year, release, with_usual_year
+from perfmodel.specs.software import DEFAULT, Release, learned_year, parts, release, with_usual_year
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.torus import take_torus
 from perfmodel.specs.updates import Updates, network_of, updates_of
@@ -119,7 +119,7 @@ class Setting(NamedTuple):
     @property
     def software_name(self) -> str:
         """Its name without the year."""
-        return self.software.partition("@")[0]
+        return parts(self.software)[0]
 
     @property
     def local_aggregation(self) -> bool:

@@ -19,6 +19,8 @@ PACKAGE = "perfmodel.equations"
 EQUATIONS = ROOT.joinpath(*PACKAGE.split("."))
 Name = tuple[str, str]
 """Module of ``equations``, and what it defines."""
+TABLE: Name = ("algorithms", "ALGORITHMS")
+"""Through which every formula is reached that registers a way of doing a collective."""
 
 
 def formulas() -> set[Name]:
@@ -38,6 +40,7 @@ def without_door() -> set[str]:
 def reached() -> dict[Name, list[Path]]:
     """Return what the product reaches of ``equations``, with the files that name it or what needs it."""
     inside = {path.stem: _Module(path) for path in EQUATIONS.glob("*.py")}
+    ways = [(module.own, name) for module in inside.values() for name in module.registered()]
     result: dict[Name, list[Path]] = {}
     for path in _product():
         waiting, seen = _Module(path).everything(), set()
@@ -47,6 +50,7 @@ def reached() -> dict[Name, list[Path]]:
                 seen.add(name)
                 result.setdefault(name, []).append(path)
                 waiting += inside[name[0]].needed_by(name[1])
+                waiting += ways if name == TABLE else []
     return result
 
 
@@ -75,6 +79,16 @@ class _Module:
         for node in self.tree.body:
             for name in _defines(node):
                 self.defined.setdefault(name, []).append(node)
+
+    def registered(self) -> list[str]:
+        """Return the formulas that are a way of doing a collective."""
+        functions = [node for node in self.tree.body if isinstance(node, ast.FunctionDef)]
+        return [
+            each.name
+            for each in functions
+            for by in each.decorator_list
+            if isinstance(by, ast.Call) and isinstance(by.func, ast.Name) and by.func.id == "algorithm"
+        ]
 
     def everything(self) -> list[Name]:
         """Return all that it names of ``equations``."""

@@ -148,7 +148,7 @@ def test_the_network_decides_which_model_answers_for_a_plan(workload, framework,
         ({"strategies": "parameter-server"}, "--strategy parameter-server: the transformer model answers"),
         ({"algorithms": "ring"}, "--algorithm ring does not go with"),
         ({"precisions": "fp32"}, "--precision fp32: megatron-core@2026 trains in"),
-        ({"framework": "tensorflow"}, "--framework tensorflow: the transformer model answers for gpt2"),
+        ({"framework": "torch7"}, "torch7: it trains no transformers such as gpt2"),
         ({"workload": "bert-large", "framework": "megatron-core"}, "of bert-large that goes with a layout"),
     ],
 )
@@ -279,7 +279,7 @@ def test_a_checkpoint_has_a_time_or_a_bandwidth(words, message, invoke):
 
 @pytest.mark.any_version
 @pytest.mark.parametrize(
-    ("limit", "wanted"), [({"deadline": "30 days"}, "cost"), ({"budget": "$180,000"}, "run_time")]
+    ("limit", "wanted"), [({"deadline": "30 days"}, "cost"), ({"budget": "$180,500"}, "run_time")]
 )
 def test_no_count_of_machines_between_those_tried_first_is_better(limit, wanted):
     """The best of plans that are each for at most so many machines, of which the most is always tried."""
@@ -293,7 +293,7 @@ def test_no_count_of_machines_between_those_tried_first_is_better(limit, wanted)
     able = [
         row
         for row in every.values()
-        if (row["run_time"] <= 30 * 86400 if "deadline" in limit else row["cost"] <= 180_000)
+        if (row["run_time"] <= 30 * 86400 if "deadline" in limit else row["cost"] <= 180_500)
     ]
     best = min(able, key=lambda row: row[wanted])
     assert best["world_size"] not in (8, 16, 24, 32, 48, 64, 96)
@@ -305,7 +305,7 @@ def test_no_count_of_machines_between_those_tried_first_is_better(limit, wanted)
 @pytest.mark.parametrize(
     ("asked", "wanted", "best"),
     [
-        ({"workload": "llama-2-70b", "max_gpus": 96}, "cheapest", 72),
+        ({"workload": "llama-2-70b", "max_gpus": 64}, "cheapest", 40),
         ({"workload": "gpt3-175b", "max_gpus": 128}, "cheapest", 56),
         ({"workload": "llama-3-8b", "max_gpus": 128, "global_batch_size": 240}, "fastest", 120),
     ],

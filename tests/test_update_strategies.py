@@ -129,7 +129,7 @@ def test_strategies_out_of_step_keep_to_their_bounds(law, strategy, network):
         waits=strategy == "k-async",
         local_steps=steps,
     )
-    bounds, slack = answer.update_bounds, 4 * run.standard_error
+    bounds, slack = answer.update_bounds, 4 * run.standard_error + 1e-9 * run.update_time
     note = f"{strategy}, {law}, seed {SEED}: seen {1 / run.update_time:.6g}, {bounds}"
     assert 1 / bounds.high - slack <= run.update_time <= 1 / bounds.low + slack, note
     assert run.staleness.mean() == pytest.approx(answer.mean_staleness, rel=0.01), note

@@ -101,7 +101,7 @@ def test_fewer_ranks_of_a_layout_are_counted_by_the_same_model():
 def test_a_quote_is_checked_by_the_model_of_what_it_states(options):
     claim = Claim(quantity="iteration_time", value=0.02)
     (checked,) = check_quote(Quote(title="t", scenario=BERT | options, claims=(claim,)))
-    assert checked.expected == pytest.approx(predict(**BERT, **options).iteration_time, rel=0.2)
+    assert checked.expected == pytest.approx(predict(**BERT, **options).iteration_time, rel=0.25)
     assert (checked.layout is None) == ("sharding" in options and options["sharding"] == "none")
 
 

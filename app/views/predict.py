@@ -28,7 +28,7 @@ from perfmodel.api.predict import Predicted
 from perfmodel.prediction import Prediction
 from perfmodel.prediction.bound import clipped_words
 from perfmodel.reports.figures import interval_95, target_lines
-from perfmodel.step.terms import TERMS, sent
+from perfmodel.step.terms import TERMS, added
 from perfmodel.units import duration, show, show_range, three_digits
 
 PRESETS = {
@@ -144,7 +144,7 @@ def behind(asked: Asked) -> None:
 
 def network_question(prediction: Prediction) -> str:
     """Return the question of the network to answer in one click, where the job waits for it."""
-    waits = sent(prediction.terms) / prediction.iteration_time >= decisions.WORTH_SAYING
+    waits = added(prediction.terms) / prediction.iteration_time >= decisions.WORTH_SAYING
     return cases.NETWORK if waits and prediction.scenario["nodes"] > 1 else ""
 
 

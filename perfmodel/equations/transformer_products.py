@@ -9,16 +9,7 @@ width that just misses a whole tile costs more than this.
 from __future__ import annotations
 
 from perfmodel import ops
-from perfmodel.equations.layer_pass import (
-    byte_time,
-    flop_time,
-    paced_time,
-    product_time,
-    shape_saturation,
-    small_product_saturation,
-    traffic_time,
-    unit_work,
-)
+from perfmodel.equations.layer_pass import WORK_UNIT, paced_time, shape_saturation
 from perfmodel.formula import formula
 from perfmodel.ops import Real
 
@@ -41,13 +32,14 @@ def matrix_product_time(
 ) -> Real:
     r"""Time of equal matrix products: arithmetic slowed by its shape and size, paced by traffic.
 
-    .. math:: t = \sqrt{\left(\frac{f}{F}\left(1 + \frac{d_0}{n_2}\right)\left(1 + \frac{c_0}{n_3}\right)
-        \left(1 + \frac{500\,c\,w_0}{f}\right)\right)^2
-        + \left(\frac{2 p\,(n_1 n_2 + n_2 n_3 + n_1 n_3)}{B}\right)^2}, \quad f = 2 n_1 n_2 n_3 p
+    .. math:: t = \sqrt{\left(\frac{f + 500\,c\,w_0}{F}\right)^2
+        + \left(\frac{2 p\,(n_1 n_2 + n_2 n_3 + n_1 n_3)}{B}\right)^2}, \quad
+        f = 2 n_1 n_2 n_3 p\left(1 + \frac{d_0}{n_2}\right)\left(1 + \frac{c_0}{n_3}\right)
 
     A product of n_1 x n_2 by n_2 x n_3, by the roofline of every layer (``layer_pass``): it loses by short
-    dot products, by few columns, and by few operations of each compute unit.  Exact waves of tiles fit
-    measured steps worse.  Operands and result pass memory once, 2 B each.
+    dot products, by few columns, and by few operations of each compute unit, what is lost by shape among
+    them: so no product becomes faster by growing.  Exact waves of tiles fit measured steps worse.  Operands
+    and result pass memory once, 2 B each.
 
     Parameters
     ----------
@@ -68,21 +60,19 @@ def matrix_product_time(
     Examples
     --------
     Two products of 128 x 100 by 100 x 128 on two units at 1 GFLOP/s: 6.5536 ms, doubled by a half depth of
-    100, doubled again by a half work of the 3.2768 MFLOP that each unit has.
+    100, doubled again by a half work of the 6.5536 MFLOP that each unit then has.
 
-    >>> round(matrix_product_time(128, 100, 128, 2, 1e9, 1e12, 2, 100, 0, 6553.6) * 1e3, 4)
+    >>> round(matrix_product_time(128, 100, 128, 2, 1e9, 1e12, 2, 100, 0, 13107.2) * 1e3, 4)
     26.2144
     """
     outputs = product_rows * product_columns
-    flops = 2 * outputs * product_depth * products
-    each = flop_time(
-        product_rate, 1, shape_saturation(product_depth, product_columns, half_depth, half_columns)
-    )
-    arithmetic = product_time(
-        flops, each, small_product_saturation(unit_work(flops, compute_units), half_work)
-    )
+    by_shape = shape_saturation(product_depth, product_columns, half_depth, half_columns)
+    flops = 2 * outputs * product_depth * products * by_shape
     elements = product_depth * (product_rows + product_columns) + outputs
-    return paced_time(arithmetic, traffic_time(2 * products * elements, byte_time(product_bandwidth, 1)))
+    return paced_time(
+        (flops + WORK_UNIT * half_work * compute_units) / product_rate,
+        2 * products * elements / product_bandwidth,
+    )
 
 
 @formula(cites="dao2022")

@@ -127,6 +127,9 @@ class Nodes:
         Quantities ``before`` are those of an evaluation that this one goes on from.
         """
         self._notes = {**PLAIN, **notes}
+        group = "" if setting.domains is setting.nodes or setting.is_slice else "of an NVLink domain"
+        self._groups = dict.fromkeys(("accelerators_per_node", "adapters"), group)
+        """What counts are of that no formula made, by parameter."""
         layers = [each.name for each in setting.workload.layers]
         passes = [f"{name}, {way}" for way in ("forward", "backward") for name in layers]
         self._labels = {len(names): tuple(names) for names in (layers, passes)}
@@ -155,7 +158,8 @@ class Nodes:
         if value.call is None or value.call.name not in FORMULAS:
             operation, arguments = _one_of(value)
             operands = tuple(self.of(each, "") if isinstance(each, Traced) else each for each in arguments)
-            return Node(name, value.value, operation=operation, operands=operands, labels=labels)
+            note = self._groups.get(name, "")
+            return Node(name, value.value, note=note, operation=operation, operands=operands, labels=labels)
         call = value.call
         function = FORMULAS[call.name].function
         inputs = {parameter: self.of(each, parameter) for parameter, each in call.arguments.items()}

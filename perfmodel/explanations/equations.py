@@ -220,7 +220,8 @@ def _note(node: Node, parameter: str, numbers: dict[int, int]) -> str:
     if id(node) in numbers:
         return ""
     if node.operation:
-        return arithmetic(node, numbers)
+        words = arithmetic(node, numbers)
+        return f"{node.note}; {words}" if node.note else words
     return node.note if node.name == parameter or not node.note else f"{node.name}: {node.note}"
 
 

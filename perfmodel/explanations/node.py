@@ -21,7 +21,7 @@ class Node:
     labels: tuple[str, ...] = ()
     """What each element of an array belongs to."""
     note: str = ""
-    """Where a given quantity comes from."""
+    """Where a given quantity comes from; of a count that was worked out, of what it is."""
     operation: str = ""
     """That made it between formulas: of ``perfmodel.derivative_rules``, or a search in words."""
     operands: tuple[Any, ...] = ()

@@ -274,14 +274,15 @@ def _of_transformers(setting: Setting) -> list[Source]:
 
 
 def _moving(setting: Setting) -> list[str]:
-    """Return the learned numbers that, grown by a tenth, move a setting's time by a thousandth or more."""
+    """Return the numbers of its fit that, grown by a tenth, move a setting's time by a thousandth or more."""
     job, values = job_of(case_of_setting(setting)), transformer_parameters.fitted().parameters
 
     def time(values: Mapping[str, float]) -> float:
         return float(step_of(job, values).iteration_time)
 
     usual = time(values)
-    return [name for name in values if abs(time({**values, name: 1.1 * values[name]}) / usual - 1) > 1e-3]
+    fitted = transformer_parameters.PARAMETERS
+    return [name for name in fitted if abs(time({**values, name: 1.1 * values[name]}) / usual - 1) > 1e-3]
 
 
 def _constants_of(case: Case) -> list[str]:

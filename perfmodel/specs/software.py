@@ -1,6 +1,5 @@
 """Spec of software that trains networks: what each release does, by the first year that it holds from."""
 
-import math
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -39,6 +38,8 @@ Capability = Annotated[float, Within(ge=0)]
 PositiveNumber = Annotated[float, Within(gt=0, allow_inf_nan=False)]
 Year = Annotated[str, Within(pattern=r"^(19|20)\d\d$")]
 TURING, AMPERE, HOPPER, BLACKWELL = 7.5, 8.0, 9.0, 10.0
+NEVER = 99.0
+"""A capability that no accelerator has."""
 
 
 class Release(Spec):
@@ -69,8 +70,11 @@ class Release(Spec):
     adds_gradients: bool = False
     """Clears the buffer of each gradient and adds into it, where others write it once (data parallel)."""
     pace: Pace = "eager"
+    """How well a transformer's kernels are chosen and joined: by hand and with a vendor's libraries (tuned),
+    so in 2019 to 2021 (early), one by one as Python reaches them, Megatron's under DeepSpeed, by XLA."""
     launch: Launch = "eager"
-    flash_from: Capability = math.inf
+    """Who launches them: a graph, a compiler or C++; Python; Python with the hooks of old DeepSpeed."""
+    flash_from: Capability = NEVER
     """Least CUDA compute capability on which attention keeps no score (FlashAttention, cuDNN, Splash).
 
     Accelerators without one count as Ampere: kernels of their own serve them in the same software.
@@ -94,6 +98,7 @@ class Release(Spec):
     gradient_bytes: Literal[2, 4] = 2
     """Of one gradient in bf16 or fp8 training; fp16 sums in 2 B."""
     states: States = "mixed"
+    """Kept of a parameter between passes: a 16-bit copy and fp32 states, all in fp32, or all in 16 bits."""
     logit_bytes: PositiveNumber = 10
     """Of one logit where its loss takes most memory: copies, softmax, gradients (10 is assumed)."""
     parallel_logit_bytes: PositiveNumber | None = None
@@ -141,6 +146,7 @@ class Fact(Provenance):
     """One fact of software, by the first year that it holds from, with where it comes from."""
 
     by_year: dict[Year, Any]
+    """Its values, by the first year that they hold from."""
 
     @property
     def words(self) -> str:

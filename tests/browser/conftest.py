@@ -22,6 +22,10 @@ LONGEST = 180_000
 expect.set_options(timeout=LONGEST)
 
 
+LONG_HISTORY = 20
+"""Entries of a tab: no test adds thirty."""
+
+
 class Window(NamedTuple):
     """A page of the app, and what it said."""
 
@@ -121,11 +125,21 @@ def window_of(context: BrowserContext, address: str) -> Window:
 
 
 @pytest.fixture(scope="session")
-def tab(browser: Browser, address: str) -> Iterator[Window]:
+def tabs(browser: Browser, address: str) -> Iterator[list[Window]]:
     """A tab for one visitor after another: a new one reads the scripts of the page for three seconds more."""
     context = browser.new_context(accept_downloads=True)
-    yield window_of(context, address)
+    yield [window_of(context, address)]
     context.close()
+
+
+@pytest.fixture
+def tab(tabs: list[Window], address: str) -> Window:
+    """That tab, or a new one where its history, of which a browser keeps 50 entries, is long."""
+    if tabs[0].page.evaluate("history.length") > LONG_HISTORY:
+        context = tabs[0].page.context
+        tabs[0].page.close()
+        tabs[0] = window_of(context, address)
+    return tabs[0]
 
 
 @pytest.fixture
