@@ -132,19 +132,19 @@ def tabs(browser: Browser, address: str) -> Iterator[list[Window]]:
     context.close()
 
 
-@pytest.fixture
-def tab(tabs: list[Window], address: str) -> Window:
-    """That tab, or a new one where its history, of which a browser keeps 50 entries, is long."""
+def next_tab(tabs: list[Window]) -> Window:
+    """Return that tab, or a new one where its history, of which a browser keeps 50 entries, is long."""
     if tabs[0].page.evaluate("history.length") > LONG_HISTORY:
         context = tabs[0].page.context
         tabs[0].page.close()
-        tabs[0] = window_of(context, address)
+        tabs[0] = window_of(context, tabs[0].address)
     return tabs[0]
 
 
 @pytest.fixture
-def window(tab: Window) -> Iterator[Window]:
+def window(tabs: list[Window]) -> Iterator[Window]:
     """A fresh visitor; an error in the console, a refused or a leaving request fails the test."""
+    tab = next_tab(tabs)
     tab.page.set_viewport_size({"width": 1280, "height": 900})
     yield tab
     complaints, strangers = tab.leave()

@@ -11,7 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from app.menu import PAGES
-from tests.browser.conftest import Window
+from tests.browser.conftest import Window, next_tab
 from tests.test_traces import trace
 
 pytestmark = pytest.mark.any_version
@@ -32,8 +32,9 @@ QUERIES = {
 
 
 @pytest.fixture(scope="module", params=THEMES)
-def visitor(request: pytest.FixtureRequest, tab: Window) -> Iterator[Window]:
+def visitor(request: pytest.FixtureRequest, tabs: list[Window]) -> Iterator[Window]:
     """One visitor a theme, who goes from page to page."""
+    tab = next_tab(tabs)
     tab.page.emulate_media(color_scheme=request.param)
     yield tab
     tab.page.emulate_media(color_scheme="light")
