@@ -229,7 +229,7 @@ def workload(name: str, sequence_length: int | None = None) -> Workload:
     ResNet-50 v1.5 makes 4 089 184 256 multiply-adds per image, of two FLOP each.
 
     >>> workload("resnet50-v1.5").forward_flops
-    8178368512
+    8178368512.0
     """
     expect(TEXT, name=name)
     expect(_COUNT_OR_NONE, sequence_length=sequence_length)
