@@ -81,6 +81,8 @@ keywords: $(VENV)/.dev
 	$(BIN)/python -m tests.keywords
 
 frozen: $(VENV)/.dev
+	cd tests/frozen/files && $(abspath $(BIN))/perfmodel calibrate --data mine.csv --output mine.json
+	cd tests/frozen/files && $(abspath $(BIN))/perfmodel calibrate --collectives all_reduce_perf.txt --node dgx-1v --accelerators-per-node 1 --nics 1 --output fabric.json
 	$(BIN)/python -m tests.frozen sample
 
 man: $(VENV)/.dev
