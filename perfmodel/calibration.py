@@ -116,6 +116,8 @@ class Calibration(NamedTuple):
     """Memory lost to rounding and between blocks, over that of the tensors."""
     assumed: tuple[str, ...]
     """Names of the constants that nobody measured and no fit learned."""
+    transformers: Mapping[str, float] | None = None
+    """What was learned of steps of transformers, by name; None: their tables of layers are timed instead."""
     own: OwnEffects | None = None
     """What a user's own runs say beside all of this."""
 

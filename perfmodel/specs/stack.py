@@ -27,6 +27,10 @@ class Stack(NamedTuple):
     launch: Launch = "eager"
     fused: bool = False
     """Element-wise operations join their neighbours."""
+    unfused: bool = False
+    """A static graph runs every small operation of a layer as a kernel of its own."""
+    activations_in_32: bool = False
+    """Norms and activations stay in fp32 under mixed precision."""
     flash_from: float = math.inf
     """Least CUDA compute capability on which attention keeps no score (FlashAttention, cuDNN, Splash).
 

@@ -80,6 +80,8 @@ class Layer(NamedTuple):
     """Traffic of routed tokens."""
     backward: Any
     """Of all that, what the backward pass takes."""
+    gaps_backward: Any
+    """Of that, what it loses to the host's pace."""
 
     @property
     def time(self) -> Any:
@@ -111,17 +113,18 @@ def rates_of(job: Job, p: Values) -> Rates:
         slower = slower * where(software.pace == PACES.index(name), factor, 1.0)
     slower = slower * where(software.pace == PACES.index("xla"), xla, 1.0)
     power = ops.minimum(chip.power, 1.0) ** p["power"]
-    able = p["product"] * power / (slower * where(job.model.is_misaligned, p["misaligned"], 1.0))
+    product = where(software.in_32_bits, p["product_32"], p["product"]) * power
+    able = product / (slower * where(job.model.is_misaligned, p["misaligned"], 1.0))
     half = chip.product_rate * able
     plain = p["flash"] * where(software.biased_attention, p["biased"], 1.0)
     hopper = where(software.newest_flash, p["flash_newest"], p["flash_hopper"])
     return Rates(
         where(software.in_8_bits, chip.product_rate_8 * able * p["product_8"], half),
-        chip.product_rate * p["product"] * power / slower,
+        chip.product_rate * product / slower,
         chip.product_rate * power * where(chip.is_hopper, hopper, plain),
         chip.memory_bandwidth * p["product_memory"],
         chip.memory_bandwidth * p["element_memory"] / slower,
-        p["half_depth"] * where(software.in_8_bits, 2.0, 1.0),
+        p["half_depth"] * where(software.in_8_bits, 2.0, where(software.in_32_bits, 0.5, 1.0)),
     )
 
 
@@ -178,6 +181,7 @@ def layer_of(job: Job, p: Values, on: Rates) -> Layer:
     )
     gates = gate_traffic_bytes(tokens, model.matrices - 1, model.feed_forward / tensor)
     moved = (around + model.dense_share * gates) * where(software.fused, p["fusion"], 1.0) * p["element"]
+    moved = moved * where(software.unfused, p["unfused"], 1.0) * where(software.activations_in_32, 2.0, 1.0)
     moved = moved + cast * (1 - 0.5 * routed)
     if has_experts:
         moved = moved + routed * _routed_bytes(job, p)
@@ -237,6 +241,7 @@ def layer_of(job: Job, p: Values, on: Rates) -> Layer:
             host=waits,
             again=sent_again,
         ),
+        gaps_backward,
     )
 
 
@@ -320,7 +325,8 @@ def _attention(job: Job, p: Values, on: Rates) -> tuple[Any, Any]:
         on.half_depth / 2,
         p["half_waves"],
     )
-    plain = plain_attention_time(one, tokens * length * heads, p["score"], on.elementwise)
+    score = p["score"] * ops.where(job.stack.in_32_bits, 2.0, 1.0)
+    plain = plain_attention_time(one, tokens * length * heads, score, on.elementwise)
     flash = job.stack.flash
     backward = repeated_time(p["flash_backward"], kernel), repeated_time(2, plain)
     return ops.where(flash, kernel, plain), ops.where(flash, *backward)

@@ -35,6 +35,7 @@ PARAMETERS: dict[str, Prior] = {
     # products
     "product": Prior(0.90, 0.10, "of the best measured product, what a large one reaches in training"),
     "half_depth": Prior(200.0, 0.50, "length of dot products with half the rate; twice as long in 8 bits"),
+    "product_32": Prior(0.90, 0.10, "as product, in fp32 and tf32"),
     "half_waves": Prior(0.40, 0.50, "tiles of each unit at which half the rate is reached"),
     "product_memory": Prior(0.80, 0.10, "of nominal memory bandwidth, in products"),
     "product_8": Prior(0.85, 0.15, "of the best measured product in 8 bits, over the same in 16"),
@@ -53,6 +54,7 @@ PARAMETERS: dict[str, Prior] = {
     "element": Prior(1.0, 0.30, "bytes over those counted"),
     "element_memory": Prior(0.60, 0.10, "of nominal memory bandwidth"),
     "element_backward": Prior(1.5, 0.20, "bytes of the backward pass, over forward"),
+    "unfused": Prior(2.0, 0.30, "bytes of a static graph that runs every small operation as a kernel"),
     "fusion": Prior(0.60, 0.20, "bytes that fusion leaves"),
     "routing": Prior(25.0, 0.40, "of a routed feature: router, permutation [B]"),
     "logit": Prior(20.0, 0.40, "of a logit, forward and backward [B]"),
