@@ -125,6 +125,7 @@ def ties(operation: str, values: list[Any], options: dict[str, Any]) -> bool:
         extreme = getattr(np, operation)(values[0], **{**options, "keepdims": True})
         near = np.isclose(values[0], extreme, rtol=TIE, atol=0)
         return bool(np.any(near.sum(axis=options.get("axis")) > 1))
-    if operation in ("floor", "ceil"):
-        return bool(np.any(np.isclose(values[0], np.rint(values[0]), rtol=TIE, atol=0)))
+    if operation in ("floor", "ceil", "floor_divide"):
+        of = values[0] if len(values) == 1 else np.divide(*values)
+        return bool(np.any(np.isclose(of, np.rint(of), rtol=TIE, atol=0)))
     return operation == "absolute" and bool(np.any(np.equal(values[0], 0)))

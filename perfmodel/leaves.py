@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from perfmodel.calibration import LATENCIES, Calibration, facts
 from perfmodel.collectives import model as collectives
+from perfmodel.evidence import TRANSFORMERS
 from perfmodel.resolve import Setting
+from perfmodel.specs.layout import DEGREES, Layout
 from perfmodel.specs.provenance import Provenance
 from perfmodel.specs.record import Record
 from perfmodel.specs.storage import storages
 from perfmodel.specs.workload import Tables, Workload
 from perfmodel.tracing import TRACE
+from perfmodel.transformers import parameters as transformers
 from perfmodel.workloads.feed import CACHE
 
 Change = Callable[[Any, str, str], Any]
@@ -60,10 +64,37 @@ COLUMNS = (
     "gemm_columns",
 )
 """Counts of every layer that a step is worked out from."""
+WIDTHS = (
+    "hidden",
+    "layers",
+    "heads",
+    "kv_heads",
+    "head_size",
+    "feed_forward",
+    "vocabulary",
+    "experts",
+    "top_k",
+    "shared_experts",
+    "expert_feed_forward",
+    "query_rank",
+    "kv_rank",
+    "rope_size",
+    "value_size",
+    "encoder_layers",
+    "target_fraction",
+    "window",
+    "predicted_fraction",
+)
+"""Of an ``Architecture``: what a step of a transformer is worked out from."""
+OPTIONS = ("oversubscription", "lora")
+"""Numbers that are read from the scenario itself."""
 OF_SCENARIO = "the scenario"
 OF_NETWORK = "the layer table"
+OF_ARCHITECTURE = "the network's architecture"
+OF_STACK = "what is known of the software"
 FITTED = "calibration.json: fitted to measured runs"
 OF_COLLECTIVES = "collectives/model.json: fitted to measured collectives"
+OF_TRANSFORMERS = "transformers/model.json: fitted to measured steps"
 
 
 class Leaves(NamedTuple):
@@ -102,15 +133,20 @@ def with_leaves(setting: Setting, constants: Calibration, change: Change) -> Lea
             changed[field] = change(value, field, OF_SCENARIO)
     if setting.decode_rate is not None:
         changed["decode_rate"] = change(setting.decode_rate, "decode_rate", OF_SCENARIO)
-    asked = setting.scenario
-    if asked.oversubscription != 1:
-        oversubscription = change(asked.oversubscription, "oversubscription", OF_SCENARIO)
-        changed["scenario"] = asked.model_copy(update={"oversubscription": oversubscription})
     if setting.feed is not None:
         changed["feed"] = _feed(setting, changed["node"], change)
+    options = {name: value for name in OPTIONS if (value := getattr(setting.scenario, name))}
+    changed["scenario"] = setting.scenario.model_copy(
+        update={name: change(value, name, OF_SCENARIO) for name, value in options.items()}
+    )
+    constants, learned = _constants(constants, change)
     if setting.layout is None:
         changed["workload"] = _workload(setting.workload, change)
-    constants, learned = _constants(constants, change)
+    else:
+        changed["layout"] = _layout(setting.layout, changed, change)
+        changed["workload"] = _transformer(setting.workload, change)
+        changed["stack"] = _stack(setting, change)
+        learned[TRANSFORMERS] = _parameters(change)
     return Leaves(setting._replace(**changed), constants, learned)
 
 
@@ -159,6 +195,43 @@ def _feed(setting: Setting, node: Any, change: Change) -> Any:
     if feed.decoder is not None:
         rates["decoder"] = _spec(feed.decoder, f"decoder.{setting.scenario.decoder}", change)
     return feed._replace(**rates)
+
+
+def _layout(layout: Layout, counts: Mapping[str, Any], change: Change) -> Layout:
+    """Return a layout whose passes are those of the setting."""
+    degrees = {name: change(getattr(layout, name), name, OF_SCENARIO) for name in (*DEGREES, "data_parallel")}
+    return layout._replace(
+        **degrees,
+        micro_batch_size=counts["local_batch_size"],
+        accumulation_steps=counts["accumulation_steps"],
+    )
+
+
+def _transformer(workload: Workload, change: Change) -> Workload:
+    model = workload.architecture
+    assert model is not None
+    widths = {
+        field: change(value, f"{workload.id}.{field}", OF_ARCHITECTURE)
+        for field in WIDTHS
+        if (value := getattr(model, field))
+    }
+    length = workload.sequence_length and change(workload.sequence_length, "sequence_length", OF_SCENARIO)
+    return replace(workload, architecture=model._replace(**widths), sequence_length=length)
+
+
+def _stack(setting: Setting, change: Change) -> Any:
+    assert setting.stack is not None
+    travels: Any = change(setting.stack.gradient_bytes, f"{setting.software}.gradient_bytes", OF_STACK)
+    return setting.stack._replace(gradient_bytes=travels)
+
+
+def _parameters(change: Change) -> Any:
+    known = transformers.shipped()
+    numbers = {
+        name: change(value, f"transformers.{name}", OF_TRANSFORMERS)
+        for name, value in known.parameters.items()
+    }
+    return known._replace(parameters=numbers)
 
 
 def _workload(workload: Workload, change: Change) -> Workload:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
+from perfmodel import ops
 from perfmodel.equations.link_rates import node_bandwidth
 from perfmodel.errors import InputError
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
+from perfmodel.tracing import remembered
 from perfmodel.units import show
 
 GENERIC_NODE = "pcie-workstation-8gpu"
@@ -88,15 +89,16 @@ def network_cap(node: Node, link: Link, nics: int, keeps: bool = True) -> float 
 def capped(link: Link, node: Node, nics: int, keeps: bool = True) -> Link:
     """Return an adapter with its share of what the machine may send, where its port could do more."""
     limit = network_cap(node, link, nics, keeps)
-    if limit is None or limit >= nics * link.bandwidth.value:
+    if limit is None:
         return link
-    return _with_bandwidth(_Same(link), limit / nics)
+    rate = ops.minimum(link.bandwidth.value, limit / nics)
+    return link if rate is link.bandwidth.value else _with_bandwidth(_Same(link), rate)
 
 
 def lone_bandwidth(link: Link, node: Node, nics: int, keeps: bool = True) -> float:
     """Return what one adapter carries while the others of its machine are idle [B/s]."""
     limit = network_cap(node, link, nics, keeps)
-    return link.bandwidth.value if limit is None else min(limit, link.bandwidth.value)
+    return link.bandwidth.value if limit is None else ops.minimum(limit, link.bandwidth.value)
 
 
 class _Same:
@@ -112,7 +114,7 @@ class _Same:
         return isinstance(other, _Same) and other.link is self.link
 
 
-@lru_cache(maxsize=256)  # what is kept of a fabric knows it by its specs themselves
+@remembered(maxsize=256)  # what is kept of a fabric knows it by its specs themselves
 def _with_bandwidth(same: _Same, rate: float) -> Link:
     link = same.link
     return link.model_copy(update={"bandwidth": link.bandwidth.model_copy(update={"value": rate})})

@@ -156,7 +156,7 @@ def array(x: Any) -> Any:
 
 def number(x: Any) -> Any:
     """A number of numpy's, or an array of one, as a plain float."""
-    return x.item() if traced is not None and type(x) is traced.Traced else float(x)
+    return traced.number(x) if traced is not None and type(x) is traced.Traced else float(x)
 
 
 def plain(x: Any) -> Any:

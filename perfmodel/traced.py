@@ -369,6 +369,11 @@ sqrt, exp, where = _operation("sqrt"), _operation("exp"), _operation("where")
 log, log2, log1p = _operation("log"), _operation("log2"), _operation("log1p")
 
 
+def number(value: Traced) -> Traced:
+    """Return a traced number, or an array of one, as a traced float."""
+    return made("reshape", lambda a: float(np.asarray(a).item()), value)
+
+
 def array(values: Any) -> Traced:
     """Return a traced array of floats; of a sequence with traced numbers, one with an axis more."""
     if isinstance(values, Traced):

@@ -150,6 +150,7 @@ def test_any_program_gives_the_plain_values_and_its_derivatives(program, values)
         return program(*numbers)[-1]
 
     assert [plain(each) for each in program(*[leaf(x, "x", "given") for x in values])] == program(*values)
+    assume(not any(each.is_at_kink for each in slopes(last(*[leaf(x, "x", "given") for x in values]))))
     _, exact = derivatives(last, values)
     scale = max(1.0, *map(abs, program(*values)), *map(abs, map(float, exact)))
     below, above = differences(last, values, 0, -1), differences(last, values, 1, 0)

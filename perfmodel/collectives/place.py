@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from perfmodel import ops
 from perfmodel.calibration import before_fit
 from perfmodel.collectives.generation import adds, generation_index
 from perfmodel.collectives.racks import Racks
@@ -192,12 +193,12 @@ def kernel_growth(connections: int) -> float:
 
 
 def _between(point: Point, outer: Link) -> tuple[Any, ...]:
-    rate, adapters = outer.bandwidth.value / point.slowdown, float(point.nics)
+    rate, adapters = outer.bandwidth.value / point.slowdown, ops.number(point.nics)
     port = _port(outer, rate, point.connections)
     if point.collective == "send-receive" and point.lone_bandwidth is not None:
         # one send leaves by one adapter, which has all that its machine may send where no other sends
         port = _port(outer, point.lone_bandwidth / point.slowdown, point.connections)
-        adapters *= min(1.0, rate / port)
+        adapters *= ops.minimum(1.0, rate / port)
     return (
         TRANSPORTS.index(_transport(outer)),
         outer.kind in BUILT_IN,
@@ -241,7 +242,7 @@ def _transport(link: Link) -> str:
 
 def _port(link: Link, rate: float, connections: int) -> float:
     """What an adapter sends of ``rate`` over its connections, where these carry less [B/s]."""
-    return rate if link.flow_bandwidth is None else min(rate, connections * link.flow_bandwidth.value)
+    return rate if link.flow_bandwidth is None else ops.minimum(rate, connections * link.flow_bandwidth.value)
 
 
 def reaches_adapter(outer: Link, inner: Link, chip: Accelerator | None) -> bool:

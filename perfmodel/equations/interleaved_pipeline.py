@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfmodel.formula import formula
 from perfmodel.ops import Real
+from perfmodel.tracing import numeric
 
 if TYPE_CHECKING:
     import numpy as np
@@ -192,6 +193,7 @@ def _of_steps(
     return result
 
 
+@numeric
 @formula(cites="narayanan2021", symbolic=False)
 def interleaved_bubble_time(
     layers: Real,

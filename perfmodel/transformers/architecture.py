@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from perfmodel import ops
 from perfmodel.specs.architecture import Architecture
 
 ALIGNED_HEAD = 32
@@ -71,7 +72,7 @@ def dimensions_of(model: Architecture, sequence_length: int) -> Dimensions:
 
     The decoder of an encoder-decoder sees ``target_fraction`` as many tokens, and attends twice in a layer.
     """
-    layers, attended = float(model.layers), _attended(model, sequence_length)
+    layers, attended = ops.number(model.layers), _attended(model, sequence_length)
     predicted = model.predicted_fraction
     width = model.value_size or model.head_size
     matrices = 2 + model.gated
@@ -82,20 +83,20 @@ def dimensions_of(model: Architecture, sequence_length: int) -> Dimensions:
         predicted = model.target_fraction
     return Dimensions(
         layers=layers,
-        hidden=float(model.hidden),
-        heads=float(model.heads),
-        kv_heads=float(model.heads if model.kv_rank else model.kv_heads),
-        head_size=float(model.head_size),
-        value_size=float(width),
+        hidden=ops.number(model.hidden),
+        heads=ops.number(model.heads),
+        kv_heads=ops.number(model.heads if model.kv_rank else model.kv_heads),
+        head_size=ops.number(model.head_size),
+        value_size=ops.number(width),
         projected_width=_projected_width(model, width),
-        feed_forward=float(model.feed_forward or model.expert_feed_forward),
-        matrices=float(matrices),
-        vocabulary=float(model.vocabulary),
+        feed_forward=ops.number(model.feed_forward or model.expert_feed_forward),
+        matrices=ops.number(matrices),
+        vocabulary=ops.number(model.vocabulary),
         embeddings=1.0 if model.tied else 2.0,
-        experts=float(model.experts),
-        top_k=float(model.top_k),
-        shared_experts=float(model.shared_experts),
-        expert_width=float(model.expert_feed_forward),
+        experts=ops.number(model.experts),
+        top_k=ops.number(model.top_k),
+        shared_experts=ops.number(model.shared_experts),
+        expert_width=ops.number(model.expert_feed_forward),
         dense_share=1 - model.moe_layers / model.layers,
         attended=attended,
         predicted_share=predicted,
@@ -109,9 +110,9 @@ def dimensions_of(model: Architecture, sequence_length: int) -> Dimensions:
 def _projected_width(model: Architecture, value_size: int) -> float:
     queries = model.heads * model.head_size
     if not model.kv_rank:
-        return float(queries + model.kv_heads * (model.head_size + value_size))
+        return ops.number(queries + model.kv_heads * (model.head_size + value_size))
     compressed = model.query_rank or 0
-    into = compressed * (1 + queries / model.hidden) if compressed else float(queries)
+    into = compressed * (1 + queries / model.hidden) if compressed else ops.number(queries)
     expanded = model.heads * (model.head_size - model.rope_size + value_size)
     return into + model.kv_rank + model.rope_size + model.kv_rank * expanded / model.hidden
 
@@ -122,7 +123,7 @@ def _attended(model: Architecture, sequence_length: int) -> float:
         return 2.0
     shares = (
         _causal_share(model.attends_to(layer, sequence_length) / sequence_length)
-        for layer in range(model.layers)
+        for layer in range(int(ops.plain(model.layers)))
     )
     return sum(shares) / model.layers if model.window else 1.0
 

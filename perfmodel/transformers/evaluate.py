@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
+from perfmodel import ops
 from perfmodel.collectives.place import USUAL_YEAR
 from perfmodel.collectives.racks import Racks
 from perfmodel.errors import InputError
@@ -13,6 +12,7 @@ from perfmodel.sharing import PRECISIONS
 from perfmodel.specs.architecture import Architecture
 from perfmodel.specs.layout import Layout
 from perfmodel.specs.workload import Workload
+from perfmodel.tracing import remembered
 from perfmodel.transformers.architecture import Dimensions, dimensions_of
 from perfmodel.transformers.job import Case, job_of
 from perfmodel.transformers.machine import Fabric, chip_of
@@ -20,7 +20,7 @@ from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.software import Options, software_of
 from perfmodel.transformers.step import Step, step_of
 
-known_dimensions = lru_cache(maxsize=256)(dimensions_of)
+known_dimensions = remembered(maxsize=256)(dimensions_of)
 
 
 def fabric_of_setting(setting: Setting) -> Fabric:
@@ -32,9 +32,9 @@ def fabric_of_setting(setting: Setting) -> Fabric:
         setting.accelerator,
         setting.intra_link,
         capped(setting.inter_link, setting.node, setting.nics, asked.network_cap),
-        float(per_node),
-        float(domain),
-        float(setting.nics),
+        ops.number(per_node),
+        ops.number(domain),
+        ops.number(setting.nics),
         setting.host_link,
         USUAL_YEAR,
         None

@@ -88,9 +88,9 @@ def bare_job(case: Case, groups: Any = None) -> Job:
         case.chip,
         case.stack,
         groups,
-        float(case.sequence_length),
+        ops.number(case.sequence_length),
         case.nodes,
-        float(case.fabric.domain),
+        ops.number(case.fabric.domain),
         case.fabric.link.bandwidth.value,
         case.fabric.dispatch_bandwidth(case.layout),
     )

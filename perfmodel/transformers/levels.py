@@ -19,6 +19,7 @@ from perfmodel.evidence import FREEDOM, REPEAT, TRANSFORMERS, levels_of
 from perfmodel.least_squares import solved
 from perfmodel.resolve import Setting
 from perfmodel.specs.layout import Layout
+from perfmodel.tracing import numeric
 
 NAMED = ("accelerator", "precision", "software")
 """Traits that two jobs share or do not."""
@@ -198,6 +199,7 @@ def conditioned(prior: Any, own: Any, among: Any, misses: Any, noise: Any = 0.0)
     return (shares * misses).sum(-1), left
 
 
+@numeric
 def updated(job: Traits, spread: Any, runs: Sequence[Run]) -> Update:
     """Return what runs of one source say of a job of it.
 

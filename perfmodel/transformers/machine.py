@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +21,7 @@ from perfmodel.specs.link import Link
 from perfmodel.specs.provenance import Spec
 from perfmodel.specs.stack import BLACKWELL, HOPPER
 from perfmodel.specs.store import Catalogue
+from perfmodel.tracing import remembered
 
 NICS_OF_ACCELERATOR = 4
 """The most network adapters of a machine for each accelerator; AWS's p5 has so many."""
@@ -96,7 +96,7 @@ def chip_of(accelerator: Accelerator, precision: str = "amp") -> Chip:
         own.value / measured_at.value if measured_at and own else 1.0,
         accelerator.memory_bytes.value,
         accelerator.memory_bandwidth.value,
-        float(accelerator.matrix_units or accelerator.compute_units),
+        ops.number(accelerator.matrix_units or accelerator.compute_units),
         accelerator.compute_capability or 0.0,
         accelerator.is_tpu,
     )
@@ -157,8 +157,9 @@ class Fabric(NamedTuple):
         """
         if group_size < 1.5:
             return None
-        inside = max(1, round(min(group_size, max(self.domain / stride, 1.0))))
-        nodes = max(1, round(group_size / inside))
+        ranks, apart, domain = ops.plain(group_size), ops.plain(stride), ops.plain(self.domain)
+        inside = max(1, round(min(ranks, max(domain / apart, 1.0))))
+        nodes = max(1, round(ranks / inside))
         return Point(
             inside * nodes,
             nodes,
@@ -170,7 +171,7 @@ class Fabric(NamedTuple):
             collective,
             year=self.year,
             # over so many machines the group is spread
-            machines=max(nodes, round(group_size * stride / self.per_node)) if self.racks else 0,
+            machines=max(nodes, round(ranks * apart / ops.plain(self.per_node))) if self.racks else 0,
             racks=self.racks,
             connections=self.connections,
             lone_bandwidth=self.lone_bandwidth,
@@ -342,7 +343,7 @@ class _Somewhere:
         return isinstance(other, _Somewhere) and self.place == other.place
 
 
-@lru_cache(maxsize=4096)
+@remembered(maxsize=4096)
 def _way(where: _Somewhere) -> Way:
     """Return the way of one group, as plain numbers."""
     point: Point = where.what
@@ -362,7 +363,7 @@ def groups_of(fabric: Fabric, layout: Layout) -> Groups:
     return _groups(_Somewhere((fabric, shapes), (*fabric.place, *shapes)))
 
 
-@lru_cache(maxsize=1024)
+@remembered(maxsize=1024)
 def _groups(where: _Somewhere) -> Groups:
     fabric, shapes = where.what
     return Groups(*[_way_of(fabric.point(*shape)) for shape in shapes])

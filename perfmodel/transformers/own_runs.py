@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perfmodel import ops
 from perfmodel.anchor import parse_anchors
 from perfmodel.calibration import Calibration
 from perfmodel.evidence import repeat_noise
@@ -40,8 +41,8 @@ def measured_run(run: Setting, time: Any, predicted: Any) -> Run:
 
 def run_of(run: Setting, time: float, constants: Calibration) -> Run:
     """Return a run of a setting, predicted by the shipped fit."""
-    predicted = float(outcome_of(run, step_of_setting(run), constants).iteration_time)
-    return measured_run(run, float(time), predicted)
+    predicted = ops.number(outcome_of(run, step_of_setting(run), constants).iteration_time)
+    return measured_run(run, ops.number(time), predicted)
 
 
 def runs_of(setting: Setting, constants: Calibration) -> list[Run]:
@@ -58,7 +59,7 @@ def runs_of(setting: Setting, constants: Calibration) -> list[Run]:
 def update_of(setting: Setting, runs: Sequence[Run]) -> Update:
     """Return what runs say of a setting with a layout, which may be of arrays."""
     update = updated(traits_of(setting), novelty_of(setting).spread, runs)
-    return update if np.ndim(update.shift) else update._replace(shift=float(update.shift))
+    return update if np.ndim(update.shift) else update._replace(shift=ops.number(update.shift))
 
 
 def merged(runs: Iterable[Run]) -> list[Run]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from perfmodel.evidence import TRANSFORMERS
 from perfmodel.learned import neutral_means
+from perfmodel.tracing import TRACE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -136,9 +137,15 @@ class Fitted(NamedTuple):
     """Stacks whose runs were learned from."""
 
 
-@cache
 def fitted() -> Fitted:
-    """The fit that comes with the package, read once."""
+    """The fit that comes with the package; its numbers are traced where an evaluation is."""
+    trace = TRACE.get()
+    return shipped() if trace is None else trace.learned.get(TRANSFORMERS, shipped())
+
+
+@cache
+def shipped() -> Fitted:
+    """The same, never traced, and read once."""
     table: Mapping[str, Any] = json.loads(RESULT.read_text("utf-8"))
     parameters = {name: table["parameters"][name] for name in PARAMETERS}
     return Fitted(

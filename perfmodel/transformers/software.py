@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, get_args
 
+from perfmodel import ops
 from perfmodel.ops import where
 from perfmodel.specs.layout import ZERO_3, Layout
 from perfmodel.specs.stack import AMPERE, Launch, Pace, Stack, States
@@ -113,7 +114,7 @@ def software_of(stack: Stack, chip: Chip, model: Dimensions, layout: Layout, opt
     zero_3 = layout.sharding == ZERO_3
     generation = where(chip.capability == 0, AMPERE, chip.capability)
     flash = generation >= stack.flash_from and not model.is_encoder_decoder
-    travels = 2.0 if options.precision == "fp16" else float(stack.gradient_bytes)
+    travels = 2.0 if options.precision == "fp16" else ops.number(stack.gradient_bytes)
     weight, gradient, states = STATE_BYTES[stack.states]
     logit = where(
         layout.tensor_parallel > 1, stack.parallel_logit_bytes or stack.logit_bytes, stack.logit_bytes
@@ -152,7 +153,7 @@ def software_of(stack: Stack, chip: Chip, model: Dimensions, layout: Layout, opt
         slow_start=stack.slow_start,
         in_8_bits=options.precision == "fp8",
         adapts=options.adapter_rank > 0,
-        adapter_rank=float(options.adapter_rank),
+        adapter_rank=ops.number(options.adapter_rank),
         static_dispatch=options.drops_tokens or options.graphs,
         host_update=options.host_update,
         unfused=stack.unfused,
