@@ -40,6 +40,8 @@ NOT_ROWS = {
     "iteration-jitter": "three sources' rows, which the constant names",
     "torchvision-8496": "decoding alone",
     "dali-5362": "read off a chart",
+    "torch-products": "single products",
+    "nvidia-forum": "single products",
     "nanogpt": "tokens of a data set",
 }
 """Sources of measured facts that are no source of rows in ``validation/measured``, and what they are."""
