@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from perfmodel import ops
 from perfmodel.equations.cost import (
     amount_over,
     both_costs,
@@ -341,12 +342,12 @@ def _reliability(spent: Spending) -> dict[str, float | None] | None:
     result = spent.rates
     if result.failure_interval is None:
         return None
-    interval = float(result.checkpoint_interval)
+    interval = ops.plain(result.checkpoint_interval)
     return {
-        "goodput": float(result.goodput),
-        "failure_interval": float(result.failure_interval),
-        "checkpoint_interval": interval if math.isfinite(interval) else None,
-        "failures": None if spent.failures is None else float(spent.failures),
+        "goodput": ops.number(result.goodput),
+        "failure_interval": ops.number(result.failure_interval),
+        "checkpoint_interval": float(interval) if math.isfinite(interval) else None,
+        "failures": None if spent.failures is None else ops.number(spent.failures),
     }
 
 

@@ -73,12 +73,12 @@ def goodput_of(
     failures = job_failure_interval(conditions.node_failure_interval, nodes + servers)
     interval = daly_checkpoint_interval(writing, failures)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        real = writing if np.ndim(writing) else np.float64(writing)  # floats raise where it overflows
-        checkpointed = goodput_fraction(interval, real, np.float64(restart), failures)
+        one = np.float64(1.0)  # floats raise where they overflow
+        checkpointed = goodput_fraction(interval, writing * one, restart * one, failures)
         outage = (writing + restart) / failures
         goodput = _either(outage > LONGEST_OUTAGE, 0.0, checkpointed)
         if work_time is not None:
-            whole = goodput_fraction(work_time, np.float64(0.0), np.float64(restart), failures)
+            whole = goodput_fraction(work_time, np.float64(0.0), restart * one, failures)
             short = whole > goodput
             goodput, interval = _either(short, whole, goodput), _either(short, np.inf, interval)
     return goodput, interval, failures

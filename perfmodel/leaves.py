@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from perfmodel.calibration import LATENCIES, Calibration, facts
 from perfmodel.collectives import model as collectives
 from perfmodel.evidence import TRANSFORMERS
+from perfmodel.profile import Measure
 from perfmodel.resolve import Setting
 from perfmodel.specs.layout import DEGREES, Layout
 from perfmodel.specs.provenance import Provenance
@@ -89,12 +90,13 @@ WIDTHS = (
 OPTIONS = ("oversubscription", "lora")
 """Numbers that are read from the scenario itself."""
 OF_SCENARIO = "the scenario"
+OF_PROFILE = "your profile"
 OF_NETWORK = "the layer table"
 OF_ARCHITECTURE = "the network's architecture"
 OF_STACK = "what is known of the software"
-FITTED = "calibration.json: fitted to measured runs"
-OF_COLLECTIVES = "collectives/model.json: fitted to measured collectives"
-OF_TRANSFORMERS = "transformers/model.json: fitted to measured steps"
+FITTED = "fitted to measured runs"
+OF_COLLECTIVES = "fitted to measured collectives"
+OF_TRANSFORMERS = "fitted to measured steps"
 
 
 class Leaves(NamedTuple):
@@ -133,6 +135,8 @@ def with_leaves(setting: Setting, constants: Calibration, change: Change) -> Lea
             changed[field] = change(value, field, OF_SCENARIO)
     if setting.decode_rate is not None:
         changed["decode_rate"] = change(setting.decode_rate, "decode_rate", OF_SCENARIO)
+    if setting.profile is not None:
+        changed["profile"] = _measured(setting.profile, "profile", change)
     if setting.feed is not None:
         changed["feed"] = _feed(setting, changed["node"], change)
     options = {name: value for name in OPTIONS if (value := getattr(setting.scenario, name))}
@@ -153,7 +157,7 @@ def with_leaves(setting: Setting, constants: Calibration, change: Change) -> Lea
 def _spec(spec: Any, name: str, change: Change) -> Any:
     """Return a spec, or a part of one, with every number that says where it comes from changed."""
     if isinstance(spec, Provenance):
-        source = f"{spec.basis}, {spec.source}" if spec.source else spec.basis
+        source = f"{spec.basis} ({spec.source})" if spec.source not in (None, spec.basis) else spec.basis
         if hasattr(spec, "by_group_size"):
             rates = {n: change(rate, f"{name}.{n}", source) for n, rate in spec.by_group_size.items()}
             return spec.model_copy(update={"by_group_size": rates})
@@ -179,6 +183,19 @@ def _bytes(table: Any, name: str, change: Change) -> Any:
             if value
         }
     )
+
+
+def _measured(spec: Any, name: str, change: Change) -> Any:
+    """Return a profile, or a part of one, with what was measured changed."""
+    parts = {}
+    for field in type(spec).model_fields:
+        value = getattr(spec, field)
+        if isinstance(value, Measure):
+            changed: Any = change(value.value, f"{name}.{field}", OF_PROFILE)
+            parts[field] = value.model_copy(update={"value": changed})
+        elif isinstance(value, Record):
+            parts[field] = _measured(value, f"{name}.{field}", change)
+    return spec.model_copy(update=parts)
 
 
 def _feed(setting: Setting, node: Any, change: Change) -> Any:
@@ -285,7 +302,7 @@ def _constants(constants: Calibration, change: Change) -> tuple[Calibration, dic
 def _source_of(name: str, constants: Calibration) -> str:
     entry = facts().get(name)
     if name in constants.assumed:
-        return "calibration.toml: assumed"
+        return "assumed"
     if entry is not None and "source" in entry:
-        return f"calibration.toml: {entry['basis']}, {entry['source']}"
+        return f"{entry['basis']} ({entry['source']})"
     return FITTED

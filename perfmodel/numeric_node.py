@@ -19,7 +19,7 @@ STEP = 1e-6
 
 def numeric_result(function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
     """Return a formula's result on plain values, with every number of it traced to the arguments."""
-    parents = tuple({id(each): each for each in _traced_in((arguments, keywords))}.values())
+    parents = tuple({id(each): each for each in traced_in((arguments, keywords))}.values())
     trace, token = TRACE.get(), TRACE.set(None)
     try:
         result = function(*_with_values(arguments, {}), **_with_values(keywords, {}))
@@ -31,6 +31,7 @@ def numeric_result(function: Callable[..., Any], arguments: Any, keywords: Any) 
     call = None if name is None else Call(name, dict(bound.arguments), is_numeric=True)
     if trace is not None and call is not None:
         trace.calls.append(call)
+        trace.ran.setdefault(call.name)
 
     def part_at(path: tuple[int, ...], values: Mapping[int, Any]) -> Any:
         whole = function(*_with_values(arguments, values), **_with_values(keywords, values))
@@ -55,7 +56,8 @@ def numeric_result(function: Callable[..., Any], arguments: Any, keywords: Any) 
             finally:
                 TRACE.reset(token)
 
-        made = Traced(part, function.__name__, parents, backward)
+        title = (inspect.getdoc(function) or function.__name__).partition("\n")[0]
+        made = Traced(part, title, parents, backward)
         made.call = made.call or call
         return made
 
@@ -79,16 +81,17 @@ def _slope(of: Callable[[Any], Any], value: Any, gradient: Any) -> Any:
     return result
 
 
-def _traced_in(thing: Any) -> Iterator[Traced]:
+def traced_in(thing: Any) -> Iterator[Traced]:
+    """Yield the traced numbers in a value: itself, or those that a sequence, a table or a record holds."""
     if isinstance(thing, Traced):
         yield thing
     elif isinstance(thing, (tuple, list)):
         for each in thing:
-            yield from _traced_in(each)
+            yield from traced_in(each)
     elif isinstance(thing, dict):
-        yield from _traced_in(list(thing.values()))
+        yield from traced_in(list(thing.values()))
     elif is_dataclass(thing):
-        yield from _traced_in([getattr(thing, field.name) for field in fields(thing)])
+        yield from traced_in([getattr(thing, field.name) for field in fields(thing)])
 
 
 def _with_values(thing: Any, values: Mapping[int, Any]) -> Any:
@@ -102,7 +105,7 @@ def _with_values(thing: Any, values: Mapping[int, Any]) -> Any:
         return [_with_values(each, values) for each in thing]
     if isinstance(thing, dict):
         return {key: _with_values(each, values) for key, each in thing.items()}
-    if is_dataclass(thing) and not isinstance(thing, type) and any(True for _ in _traced_in(thing)):
+    if is_dataclass(thing) and not isinstance(thing, type) and any(True for _ in traced_in(thing)):
         return replace(
             thing,
             **{

@@ -33,7 +33,7 @@ class Leaf(NamedTuple):
 class Traced:
     """A number or an array, with its history; as good as its value in comparisons, and no key of a cache."""
 
-    __slots__ = ("backward", "call", "is_tied", "leaf", "operation", "parents", "value")
+    __slots__ = ("arguments", "backward", "call", "is_tied", "leaf", "operation", "parents", "value")
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(
@@ -44,12 +44,15 @@ class Traced:
         backward: Callable[[Any], Iterable[Any]] | None = None,
         leaf: Leaf | None = None,
         is_tied: bool = False,
+        arguments: tuple[Any, ...] | None = None,
     ) -> None:
         self.value = value
         self.operation = operation
         """Empty for a leaf."""
         self.parents = parents
         """The traced numbers it was made from."""
+        self.arguments = parents if arguments is None else arguments
+        """Of the operation: these and plain values."""
         self.backward = backward
         """From its gradient to those of its parents."""
         self.leaf = leaf
@@ -267,7 +270,7 @@ def made(operation: str, compute: Callable[..., Any], *arguments: Any) -> Traced
 
     parents = tuple([each for _, each in rules if isinstance(each, Traced)])
     is_tied = ties(operation, values, {}) and len(set(map(id, arguments))) == len(arguments)
-    return Traced(result, operation, parents, backward, is_tied=is_tied)
+    return Traced(result, operation, parents, backward, is_tied=is_tied, arguments=arguments)
 
 
 def reduced(operation: str, compute: Callable[..., Any], of: Traced, **options: Any) -> Traced:
@@ -295,7 +298,7 @@ def _joined(name: str, function: Any, parts: Any, axis: int) -> Traced:
         return [piece for piece, each in zip(pieces, parts, strict=True) if isinstance(each, Traced)]
 
     parents = tuple([each for each in parts if isinstance(each, Traced)])
-    return Traced(function(values, axis=axis), name, parents, backward)
+    return Traced(function(values, axis=axis), name, parents, backward, arguments=tuple(parts))
 
 
 def _plain_items(inputs: Any) -> Any:
@@ -318,6 +321,7 @@ def _formula_around(trace: Trace) -> Call | None:
     while frame is not None:
         if frame.f_code in names:
             outermost = frame
+            trace.ran.setdefault(names[frame.f_code])
         frame = frame.f_back
     if outermost is None:
         return None

@@ -42,6 +42,8 @@ class Trace:
     def __init__(self) -> None:
         self.calls: list[Call] = []
         """In the order in which they made their first number."""
+        self.ran: dict[str, None] = {}
+        """Every formula that ran on traced numbers, those that others called too."""
         self.change: Callable[[Any, str, str], Any] | None = None
         """What takes the place of a number, given its name and source too."""
         self.learned: dict[str, Any] = {}

@@ -18,7 +18,6 @@ from perfmodel.calibration import FITTED, before_fit, calibration, read_calibrat
 from perfmodel.cli import main
 from perfmodel.efficiency import Efficiency
 from perfmodel.errors import InputError
-from perfmodel.explanations.recorder import recorded
 from perfmodel.fitting.design import Design
 from perfmodel.fitting.efficiency_fit import EfficiencyFit
 from perfmodel.fitting.out_of_sample import beside_shipped, shipped
@@ -35,6 +34,7 @@ from perfmodel.specs.store import Catalogue
 from perfmodel.specs.workload import Layer
 from perfmodel.step.computation import computation
 from perfmodel.step.model_flops import saving
+from tests.recorder import recorded
 
 CATALOGUE = Catalogue.built_in()
 

@@ -42,13 +42,11 @@ def command(as_json: bool, as_bibtex: bool, specs: tuple[str, ...], **options: A
       perfmodel cite --gpus 16 --node aws-p3.16xlarge --cost --epochs 90
     """
     from perfmodel.calibration import calibration
-    from perfmodel.explanations.sources import (
-        assumed_of,
-        bibtex,
-        economics_recorded,
-        predict_recorded,
-        sources_of,
-    )
+    from perfmodel.economics import economics
+    from perfmodel.explanations.derivation import derivation
+    from perfmodel.explanations.money import costs
+    from perfmodel.explanations.sources import assumed_of, bibtex, sources_of
+    from perfmodel.prediction import predict
     from perfmodel.sensitivity.elasticity import case_of
     from perfmodel.specs.conditions import Conditions
 
@@ -57,24 +55,26 @@ def command(as_json: bool, as_bibtex: bool, specs: tuple[str, ...], **options: A
     asked = take_economics(options)
     conditions = Conditions(**(asked or {}))
     scenario, catalogue = scenario_from(options), catalogue_from(specs)
-    prediction, calls = predict_recorded(scenario, catalogue)
+    prediction = predict(scenario, catalogue)
     case = case_of(scenario, catalogue, calibration(), conditions)
-    assumed = assumed_of(case)
+    assumed, result = assumed_of(case), derivation(case)
+    ran = result.trace.ran
     if asked is None:
         case = case._replace(price=None)
     else:
-        money, more = economics_recorded(prediction, conditions, catalogue)
-        calls, assumed = calls + more, assumed + money["assumed"]
-    result = sources_of(case, calls)
+        spent, _, more = costs(case, result, prediction, conditions, catalogue)
+        ran |= more.ran
+        assumed += economics(prediction, conditions, catalogue, spent)["assumed"]
+    sources = sources_of(case, ran)
     if as_json:
-        answer = {"scenario": prediction.scenario, "sources": result, "assumed": assumed}
+        answer = {"scenario": prediction.scenario, "sources": sources, "assumed": assumed}
         click.echo(json.dumps(answer))
     elif as_bibtex:
-        click.echo(bibtex(result), nl=False)
+        click.echo(bibtex(sources), nl=False)
     else:
         for line in _wrapped(prediction.headline, ""):
             click.echo(line)
-        for line in _lines(result, assumed):
+        for line in _lines(sources, assumed):
             click.echo(line)
 
 

@@ -12,9 +12,15 @@ from perfmodel import ops
 from perfmodel.equations import collective_bandwidths as rates
 from perfmodel.equations import collective_latencies as latencies
 from perfmodel.equations.collective_times import bend_of, grown_ramp, ramp_of, ramped_time
+from perfmodel.tracing import given
 
-TREE_SHARE = 0.95
-"""Of the rings' rate inside a node, what trees reach; NCCL assumes 0.92."""
+
+def tree_share() -> float:
+    """Return what of the rings' rate inside a node trees reach; NCCL assumes 0.92."""
+    share: float = given(0.95, "collectives.tree_share", "assumed")
+    return share
+
+
 LEAST_RANKS_FOR_NVLS = 5
 """NCCL leaves fewer to the ring (seen on H200 and B200)."""
 ALWAYS = ("ring", "tree")
@@ -132,13 +138,13 @@ def bandwidth(ranks: Ranks, p: Values, algorithm: str = "auto") -> Any:
         by_switch = sums_by_switch(ranks.adds, ranks.per_node) & _not(ranks.rings_only)
     if not ranks.several:
         if algorithm == "tree":
-            return rates.inner_tree_bandwidth(inside, TREE_SHARE)
+            return rates.inner_tree_bandwidth(inside, tree_share())
         return ring if by_switch is False else ops.where(by_switch, summed(inside, ranks.per_node, p), ring)
     outer = rates.decayed_bandwidth(ranks.between_bandwidth, p["decay"], ranks.nodes)
     ring = rates.slower_bandwidth(inside, outer)
     if algorithm == "ring":
         return ring
-    size, tree = ranks.nodes * ranks.per_node, rates.inner_tree_bandwidth(inside, TREE_SHARE)
+    size, tree = ranks.nodes * ranks.per_node, rates.inner_tree_bandwidth(inside, tree_share())
     if by_switch is not False:
         tree = ops.where(by_switch, summed(inside, ranks.per_node, p), tree)
     between, two = outer, ranks.nodes == 2

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from perfmodel import ops
 from perfmodel.equations.link_rates import rings_bandwidth
+from perfmodel.tracing import given
 
 WRITE_PAYLOAD = 0.94
 """Part of an NVLink packet that is data when a rank writes to its neighbour: 256 of 272 bytes."""
@@ -105,6 +106,7 @@ def ring_bandwidth(
     """
     result = rings(peer_graph, ops.plain(group_size))
     payload = READ_PAYLOAD if result.forwarded else WRITE_PAYLOAD
+    payload = given(payload, "nvlink.payload", "of a packet of NVLink")
     return ops.number(rings_bandwidth(result.rings, link_bandwidth, payload))
 
 

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from perfmodel.explanations.arithmetic import arithmetic, begins_with
 from perfmodel.explanations.arms import arms
 from perfmodel.explanations.derivation import Derivation
 from perfmodel.explanations.library_crossovers import ExactCrossover
@@ -45,7 +46,11 @@ class Symbol:
     equation: int | None
     """The number of the equation it was worked out by."""
     note: str
-    """Where it comes from otherwise."""
+    """Where it comes from otherwise, or the arithmetic that made it."""
+    rests_on: list[int]
+    """The numbers of the equations that arithmetic begins with."""
+    given: dict[str, str]
+    """What else it begins with, by name, and where that comes from."""
 
 
 @dataclass(frozen=True)
@@ -197,6 +202,7 @@ def _equation(
 def _symbol(function: Callable[..., Any], parameter: str, node: Node, numbers: dict[int, int]) -> Symbol:
     number = isinstance(node.value, (int, float, np.ndarray, np.generic))
     quantity = (QUANTITIES.get(parameter) or _of_keywords(function)) if number else None
+    made, given = begins_with(node, numbers) if node.operation else ([], {})
     return Symbol(
         parameter=parameter,
         symbol=(own_symbol(function, parameter) or quantity.symbol) if quantity else "",
@@ -204,8 +210,18 @@ def _symbol(function: Callable[..., Any], parameter: str, node: Node, numbers: d
         meaning=quantity.meaning if quantity else "",
         value=_plain(node.value),
         equation=numbers.get(id(node)),
-        note=node.note,
+        note=_note(node, parameter, numbers),
+        rests_on=made,
+        given=given,
     )
+
+
+def _note(node: Node, parameter: str, numbers: dict[int, int]) -> str:
+    if id(node) in numbers:
+        return ""
+    if node.operation:
+        return arithmetic(node, numbers)
+    return node.note if node.name == parameter or not node.note else f"{node.name}: {node.note}"
 
 
 def _of_keywords(function: Callable[..., Any]) -> Quantity | None:

@@ -128,7 +128,11 @@ def _hidden(node: Node) -> list[ExactCrossover]:
     times, ready = node.inputs["communication_times"], node.inputs["ready_times"].value
     if times.function is None or not is_symbolic(times.function) or "message_bytes" not in times.inputs:
         return []
-    names = [name for name, each in times.inputs.items() if QUANTITIES[name].unit == "B/s" and each.note]
+    names = [
+        name
+        for name, each in times.inputs.items()
+        if QUANTITIES[name].unit == "B/s" and each.function is None
+    ]
     sizes = times.inputs["message_bytes"].value
     crossovers = []
     for name in names:

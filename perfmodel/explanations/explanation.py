@@ -1,4 +1,4 @@
-"""Explain one prediction: its one evaluation recorded, its formulas with the numbers they ran with."""
+"""Explain one prediction: its evaluation on traced numbers, formulas with the numbers they ran with."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from perfmodel.explanations.equations import Cost, Explanation, equations_of
 from perfmodel.explanations.exact_crossovers import crossovers_of
 from perfmodel.explanations.money import costs
 from perfmodel.explanations.node import Node
-from perfmodel.explanations.recorder import recorded
 from perfmodel.explanations.sources import cited
 from perfmodel.formula import FORMULAS
 from perfmodel.prediction import predict
@@ -67,20 +66,19 @@ def explain(
     conditions = None if conditions is None else checked(conditions)
     catalogue = Catalogue.of(catalogue)
     constants = constants_of(constants)
-    with recorded() as calls:
-        prediction = predict(scenario, catalogue, constants)
+    prediction = predict(scenario, catalogue, constants)
     case = case_of(scenario, catalogue, constants, conditions or Conditions(price=1.0))
     result = derivation(case)
+    ran = dict(result.trace.ran)
     money: dict[str, Node] = {}
     assumed: list[str] = []
     unknown: list[str] = []
     if conditions is not None:
         spent, money, more = costs(case, result, prediction, conditions, catalogue)
-        calls += more
+        ran |= more.ran
         reported = economics(prediction, conditions, catalogue, spent)
         assumed, unknown = reported["assumed"], reported["unknown"]
     lacking = unfit(case.setting, case.constants)
-    ran = list(dict.fromkeys(call.name for call in calls))
     keys = dict.fromkeys(key for name in ran for key in FORMULAS[name].cites)
     return Explanation(
         title=prediction.headline,
@@ -97,7 +95,7 @@ def explain(
         notes=[*([lacking] if lacking else []), *network_notes(case.setting.workload, prediction.model)],
         equations=equations_of(result, money),
         turns=crossovers_of(case, result),
-        complete=result.is_complete,
-        recorded=ran,
+        complete=not result.gaps,
+        recorded=list(ran),
         sources={key: cited(key) for key in keys},
     )

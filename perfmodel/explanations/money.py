@@ -1,22 +1,37 @@
-"""How money, energy and failures follow from an iteration time: the formulas ``perfmodel.economics`` ran."""
+"""How money, energy and failures follow from an iteration time: ``perfmodel.economics`` on traced numbers."""
 
 from __future__ import annotations
 
-from perfmodel.economics import Span, Spending, spending
-from perfmodel.explanations.derivation import Derivation, linked
+from typing import Any
+
+from perfmodel.economics import COMMUNICATING, IDLE, Span, Spending, spending
+from perfmodel.explanations.derivation import Derivation, Nodes
 from perfmodel.explanations.node import Node
-from perfmodel.explanations.origins import Origins
-from perfmodel.explanations.recorder import Call, recorded
 from perfmodel.prediction.result import Prediction
 from perfmodel.prices import price_words
 from perfmodel.sensitivity.case import Case
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.store import Catalogue
+from perfmodel.traced import Traced, leaf
+from perfmodel.tracing import Trace, tracing
+
+GIVEN = (
+    "electricity_price",
+    "pue",
+    "host_power",
+    "carbon_intensity",
+    "node_failure_interval",
+    "checkpoint_time",
+    "checkpoint_bandwidth",
+    "restart_time",
+    "samples",
+)
+"""Numbers of ``Conditions`` that amounts follow from as they are."""
 
 
 def costs(
     case: Case, result: Derivation, prediction: Prediction, conditions: Conditions, catalogue: Catalogue
-) -> tuple[Spending, dict[str, Node], list[Call]]:
+) -> tuple[Spending, dict[str, Node], Trace]:
     """Return what a prediction comes to, how every amount of it is worked out, and the formulas that ran.
 
     Parameters
@@ -30,34 +45,68 @@ def costs(
     ------
     InputError : as ``perfmodel.economics.economics``
     """
-    own = {"iteration_time": result.step.iteration_time, "terms": result.step.terms}
-    with recorded() as calls:
-        spent = spending(prediction.model_copy(update=own), conditions, catalogue)
-    prices = dict.fromkeys(price for price in (spent.price, spent.server_price) if price)
-    notes = {"machine_price": "; ".join(map(price_words, prices))}
-    made = linked(calls, Origins(case, result.step, notes), result.made)
-    nodes = {name: made[id(value)] for name, (value, _) in amounts(spent).items() if id(value) in made}
-    return spent, nodes, calls
-
-
-def amounts(spent: Spending) -> dict[str, tuple[float, str]]:
-    """Return every amount that is known, in SI, with its unit."""
-    result = _amounts("iteration", spent.iteration)
-    if spent.rates.failure_interval is not None:
-        result |= {
-            "failure_interval": (spent.rates.failure_interval, "s"),
-            "checkpoint_interval": (spent.rates.checkpoint_interval, "s"),
-            "goodput": (spent.rates.goodput, "1"),
+    with tracing() as trace:
+        given: dict[str, Any] = {
+            name: leaf(value, name, "as given")
+            for name in GIVEN
+            if (value := getattr(conditions, name)) is not None
         }
-    if spent.run:
-        result |= {"time_of_run": (spent.run.time, "s")} | _amounts("run", spent.run)
-        result |= {"failures_of_run": (spent.failures, "1")}
-    return {name: (value, unit) for name, (value, unit) in result.items() if value is not None}
+        step, setting = result.step, result.leaves.setting
+        rate = setting.global_batch_size / step.iteration_time
+        traced = {"iteration_time": step.iteration_time, "terms": step.terms, "samples_per_second": rate}
+        if prediction.epoch_time is not None:
+            traced["epoch_time"] = setting.workload.dataset_samples / rate
+        counts = {name: getattr(setting, name) for name in ("world_size", "nodes")}
+        spent = spending(
+            prediction.model_copy(update=traced | {"scenario": prediction.scenario | counts}),
+            conditions._replace(**given),
+            catalogue,
+        )
+    nodes = Nodes(case.setting, _notes(case, spent), result.nodes)
+    made = {name: value for name, value in amounts(spent).items() if isinstance(value, Traced)}
+    return spent, {name: nodes.of(value, name) for name, value in made.items()}, trace
 
 
-def _amounts(span: str, of: Span) -> dict[str, tuple[float | None, str]]:
+def _notes(case: Case, spent: Spending) -> dict[str, str]:
+    """Return where numbers that only costs depend on come from, by parameter."""
+    asked, chip = case.conditions, case.setting.accelerator.id
+    grid = "as given" if case.price is None else f"the grid of {case.price.region}, mean of a year"
+    prices = dict.fromkeys(price for price in (spent.price, spent.server_price) if price)
     return {
-        f"cost_of_{span}": (of.cost, "$"),
-        f"energy_of_{span}": (of.energy, "J"),
-        f"carbon_of_{span}": (of.carbon, "g"),
+        "machine_price": "; ".join(map(price_words, prices)),
+        "busy_power": f"{chip}: tdp",
+        "communicating_power": f"{COMMUNICATING:.0%} of it, assumed",
+        "idle_power": f"{IDLE:.0%} of it, assumed",
+        "accelerator_power": "its data sheet does not say",
+        "carbon_intensity": grid,
+        "purchase_price": "as given",
+        "goodput": "nothing is said of failures",
+        "wall_time": "one second, or an iteration",
+    } | {
+        name: "assumed" if value is None else "as given"
+        for name, value in {
+            "host_power": asked.host_power,
+            "pue": asked.pue,
+            "service_life": asked.service_years,
+            "used_fraction": asked.used_fraction,
+            "restart_time": asked.restart_time,
+        }.items()
     }
+
+
+def amounts(spent: Spending) -> dict[str, Any]:
+    """Return every amount that is known, in SI."""
+    result = _amounts("iteration", spent.iteration)
+    result |= {
+        name: getattr(spent.rates, name) for name in ("failure_interval", "checkpoint_interval", "goodput")
+    }
+    if spent.rates.failure_interval is None:
+        del result["goodput"]
+    if spent.run:
+        result |= {"time_of_run": spent.run.time} | _amounts("run", spent.run)
+        result |= {"failures_of_run": spent.failures}
+    return {name: value for name, value in result.items() if value is not None}
+
+
+def _amounts(span: str, of: Span) -> dict[str, Any]:
+    return {f"cost_of_{span}": of.cost, f"energy_of_{span}": of.energy, f"carbon_of_{span}": of.carbon}

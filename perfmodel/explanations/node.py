@@ -1,4 +1,4 @@
-"""A derivation: quantities, each worked out from others by a formula, or given."""
+"""A derivation: quantities, each worked out from others by a formula or by arithmetic, or given."""
 
 from __future__ import annotations
 
@@ -12,23 +12,35 @@ class Node:
     """One quantity of a derivation, a number or an array over layers, passes or messages."""
 
     name: str
-    """The vocabulary's word."""
+    """The vocabulary's word, or what it is called where it comes from."""
     value: Any
     function: Callable[..., Any] | None = None
-    """What it was worked out by; None where it is given."""
+    """The formula that it was worked out by; None of arithmetic between formulas, and where it is given."""
     inputs: dict[str, Node] = field(default_factory=dict)
     """By parameter of the function."""
     labels: tuple[str, ...] = ()
     """What each element of an array belongs to."""
     note: str = ""
     """Where a given quantity comes from."""
+    operation: str = ""
+    """That made it between formulas: of ``perfmodel.derivative_rules``, or a search in words."""
+    operands: tuple[Any, ...] = ()
+    """What it was made from: nodes, and plain values."""
+
+    @property
+    def parents(self) -> list[Node]:
+        """What it was worked out from."""
+        return [*self.inputs.values(), *(each for each in self.operands if isinstance(each, Node))]
 
     def walk(self, seen: set[int] | None = None) -> Iterator[Node]:
         """Yield every quantity this one rests on, once, inputs first, and itself last."""
         seen = set() if seen is None else seen
-        if id(self) in seen:
-            return
-        seen.add(id(self))
-        for each in self.inputs.values():
-            yield from each.walk(seen)
-        yield self
+        stack = [(self, False)]
+        while stack:
+            node, is_done = stack.pop()
+            if is_done:
+                yield node
+            elif id(node) not in seen:
+                seen.add(id(node))
+                stack.append((node, True))
+                stack.extend((each, False) for each in reversed(node.parents))

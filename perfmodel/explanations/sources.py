@@ -7,18 +7,15 @@ import json
 import math
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, TypedDict
 
 from perfmodel import calibration as calibration_module
-from perfmodel.economics import economics
 from perfmodel.evidence import TRANSFORMERS
-from perfmodel.explanations.recorder import Call, recorded
 from perfmodel.formula import FORMULAS
 from perfmodel.learned import origins
-from perfmodel.prediction import Prediction, predict
 from perfmodel.profile import read_profile
 from perfmodel.reading import read_table
 from perfmodel.resolve import Setting
@@ -26,12 +23,9 @@ from perfmodel.resources import folder
 from perfmodel.sensitivity.case import Case
 from perfmodel.sensitivity.changes import used_links
 from perfmodel.specs import provenance
-from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.decoder import decoders
 from perfmodel.specs.provenance import Provenance, Quantity, SourcedSpec
-from perfmodel.specs.scenario import AnyScenario
 from perfmodel.specs.storage import storages
-from perfmodel.specs.store import Catalogue
 from perfmodel.step.fabric import machine_limit
 from perfmodel.step.ports import fraction
 from perfmodel.transformers import parameters as transformer_parameters
@@ -77,31 +71,15 @@ def cited(key: str) -> str:
     return ", ".join(parts)
 
 
-def predict_recorded(scenario: AnyScenario, catalogue: Catalogue) -> tuple[Prediction, list[Call]]:
-    """Return a prediction and every call of a formula it made."""
-    with recorded() as calls:
-        prediction = predict(scenario, catalogue)
-    return prediction, calls
-
-
-def economics_recorded(
-    prediction: Prediction, conditions: Conditions, catalogue: Catalogue
-) -> tuple[dict[str, Any], list[Call]]:
-    """Return what a prediction costs and every call of a formula that took."""
-    with recorded() as calls:
-        result = economics(prediction, conditions, catalogue)
-    return result, calls
-
-
-def sources_of(case: Case, calls: list[Call]) -> list[Source]:
+def sources_of(case: Case, ran: Iterable[str]) -> list[Source]:
     """Return the sources of a prediction, each once with everything it was used for.
 
     Parameters
     ----------
     case : what was predicted, with the price of a node where it is known
-    calls : the formulas that ran
+    ran : the formulas that ran
     """
-    result = [*_of_formulas(calls), *_of_workload(case)]
+    result = [*_of_formulas(ran), *_of_workload(case)]
     setting = case.setting
     for spec, used in _specs(case):
         result += _of_spec(spec, used)
@@ -151,9 +129,9 @@ def _specs(case: Case) -> list[tuple[SourcedSpec, set[str]]]:
     return result
 
 
-def _of_formulas(calls: list[Call]) -> list[Source]:
+def _of_formulas(ran: Iterable[str]) -> list[Source]:
     used: dict[str, list[str]] = {}
-    for name in dict.fromkeys(call.name for call in calls):
+    for name in ran:
         for key in FORMULAS[name].cites:
             used.setdefault(key, []).append(name)
     return [_reference(key, "formula", names) for key, names in used.items()]

@@ -189,11 +189,11 @@ def least_times(setting: Setting) -> tuple[float, float]:
 
     The iteration's is that of its arithmetic or of its gradients, whichever is longer.
     """
-    computing = float(least_computation_time(setting))
+    computing = ops.number(least_computation_time(setting))
     if setting.layout is not None:
         return computing, computing
     exchanged = least_exchanged_bytes(setting) * least_exchange_rate(setting)
-    return computing, max(computing, float(exchanged))
+    return computing, ops.maximum(computing, ops.number(exchanged))
 
 
 def least_iteration_time(setting: Setting) -> float:

@@ -7,7 +7,8 @@ from typing import Any
 
 from perfmodel.calibration import calibration
 from perfmodel.errors import InputError
-from perfmodel.explanations.sources import Source, predict_recorded, sources_of
+from perfmodel.explanations.derivation import derivation
+from perfmodel.explanations.sources import Source, sources_of
 from perfmodel.sensitivity.elasticity import case_of
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.scenario import scenario_of
@@ -32,8 +33,8 @@ def sources_behind(
     for asked in scenarios:
         try:
             scenario = scenario_of(asked)
-            _, calls = predict_recorded(scenario, catalogue)
-            sources = sources_of(case_of(scenario, catalogue, calibration(), conditions), calls)
+            case = case_of(scenario, catalogue, calibration(), conditions)
+            sources = sources_of(case, derivation(case).trace.ran)
         except InputError:  # a saved answer, of specs that are not at hand
             continue
         for source in sources:

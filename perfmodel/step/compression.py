@@ -28,7 +28,7 @@ from perfmodel.resolve import Setting
 from perfmodel.specs.compression import Scheme
 from perfmodel.specs.workload import Workload
 from perfmodel.step.layer_rates import arithmetic, conditions, rates_of
-from perfmodel.tracing import remembered
+from perfmodel.tracing import given, remembered
 
 VALUE_BYTES: Final = 4
 BUCKET_BYTES: Final = 25 << 20
@@ -118,7 +118,7 @@ def coded(
     scheme: Scheme, gradient: Gradient, group_size: int, software_year: int = PARALLEL_SELECTION
 ) -> Coded:
     """Return a gradient compressed on each of ``group_size`` ranks, by software of a year."""
-    result = _CODED[scheme.name](gradient, group_size, scheme.value)
+    result = _CODED[scheme.name](gradient, group_size, given(scheme.value, "compression", "the scenario"))
     if scheme.name != "topk":
         return result
     reads = SELECTION if software_year >= PARALLEL_SELECTION else OLD_SELECTION

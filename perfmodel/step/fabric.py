@@ -25,6 +25,7 @@ from perfmodel.specs.rings import filled_racks
 from perfmodel.step.ports import KERNEL_TCP, fraction, narrowest, port_limits, ring_bandwidth, tcp_ceiling
 from perfmodel.step.server_shards import imbalance
 from perfmodel.step.uplinks import exchange_slowdown, rack_factor, racks_of
+from perfmodel.tracing import given
 
 
 class Fabric(NamedTuple):
@@ -175,7 +176,9 @@ def _adapter_limits(
         is_plain = is_plain and joined == 1
         limits["machine"] = reached if is_plain else node_bandwidth(reached, joined, share, slower)
     if setting.strategy == "all-reduce" and setting.accelerator.collective_library is not None:
-        path: Any = achieved_bandwidth(setting.host_link.bandwidth.value, PATH_SHARE)
+        path: Any = achieved_bandwidth(
+            setting.host_link.bandwidth.value, given(PATH_SHARE, "collectives.path_share", "assumed")
+        )
         limits["path"] = node_bandwidth(path, setting.accelerators_per_domain, 1.0, 1.0)
     if served:
         limits["server"] = calibration.server_ceiling

@@ -154,7 +154,7 @@ def memory_of(setting: Setting, constants: Calibration) -> Need:
     # a table of layers may say nothing of activations
     largest = largest_local_batch_size(capacity, fixed, ops.maximum(each_sample, 1.0))
     if not isinstance(largest, np.ndarray):
-        largest = int(largest)
+        largest = int(ops.plain(largest))
     return Need(rows, training_memory_bytes(**rows), capacity, largest)
 
 

@@ -30,7 +30,8 @@ def push_share(setting: Setting) -> float:
 
     All of it where blocks come back while the next go out, else its first half.
     """
-    return 1.0 if setting.framework.pipelined_servers else 0.5
+    share: float = given(1.0 if setting.framework.pipelined_servers else 0.5, "push_share", "the software")
+    return share
 
 
 ALIKE = Distribution("uniform", (1 - 1e-9, 1 + 1e-9))

@@ -66,6 +66,8 @@ class Round(NamedTuple):
 @numeric
 @remembered(maxsize=4096)
 def _round(updates: Updates, law: Distribution, workers: int) -> Round:
+    """Return what a law of times makes of a strategy, communication apart."""
+    workers = int(workers)
     if workers == 1 and updates.kind.option != "k":  # nobody is behind, nobody waits
         steps = updates.local_steps
         return Round(1.0, 1.0, 1.0, float(steps), steps, 0.0, 1.0, "exact")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, Literal
 
+from perfmodel import ops
 from perfmodel.equations.low_rank import frozen_flops_per_token
 from perfmodel.equations.transformer import attended_positions, model_flops_per_token
 from perfmodel.specs.architecture import Architecture
+from perfmodel.tracing import remembered
 
 Count = Literal["causal", "megatron", "palm"]
 """How the model's FLOP are counted: ``causal``, those that are computed: weights of products, and the scores
@@ -60,7 +61,7 @@ def score_width(model: Architecture) -> float:
     return (model.head_size + (model.value_size or model.head_size)) / 2
 
 
-@lru_cache(maxsize=256)
+@remembered(maxsize=256)
 def passed_parameters(model: Architecture, length: int) -> float:
     """Return the weights of the products that a token of a sample passes, on the mean: the head among them.
 
@@ -101,12 +102,12 @@ def _attended_in_windows(model: Architecture, length: int) -> Any:
     """Positions that a query attends to in a layer with windows, which move or are chunks of the sequence."""
     if not model.chunked:
         return attended_positions(model.window, length)
-    chunks, rest = divmod(length, model.window)
+    chunks, rest = divmod(ops.plain(length), ops.plain(model.window))
     whole = chunks * model.window / length * attended_positions(model.window, model.window)
     return whole + (rest / length * attended_positions(rest, rest) if rest else 0)
 
 
-@lru_cache(maxsize=256)
+@remembered(maxsize=256)
 def _windowed_share(model: Architecture) -> float:
     """Share of the layers that attend within windows."""
     return 1 - model.layers // model.full_frequency / model.layers if model.full_frequency else 1.0
