@@ -16,6 +16,7 @@ from perfmodel.collectives import model as collectives
 from perfmodel.evidence import TRANSFORMERS
 from perfmodel.profile import Measure
 from perfmodel.resolve import Setting
+from perfmodel.sharing import has_layouts
 from perfmodel.specs.layout import DEGREES, Layout
 from perfmodel.specs.provenance import Provenance
 from perfmodel.specs.record import Record
@@ -145,7 +146,11 @@ def with_leaves(setting: Setting, constants: Calibration, change: Change) -> Lea
     )
     constants, learned = _constants(constants, change)
     if setting.layout is None:
-        changed["workload"] = _workload(setting.workload, change)
+        network = setting.workload
+        if has_layouts(network):
+            network = _transformer(network, change)
+            constants = constants._replace(transformers=_named(constants.transformers, change))
+        changed["workload"] = _workload(network, change)
     else:
         changed["layout"] = _layout(setting.layout, changed, change)
         changed["workload"] = _transformer(setting.workload, change)
@@ -229,7 +234,7 @@ def _transformer(workload: Workload, change: Change) -> Workload:
     assert model is not None
     widths = {
         field: change(value, f"{workload.id}.{field}", OF_ARCHITECTURE)
-        for field in WIDTHS
+        for field in (*WIDTHS, *(["positions"] if model.patch_elements else []))
         if (value := getattr(model, field))
     }
     length = workload.sequence_length and change(workload.sequence_length, "sequence_length", OF_SCENARIO)
@@ -244,11 +249,13 @@ def _stack(setting: Setting, change: Change) -> Any:
 
 def _parameters(change: Change) -> Any:
     known = transformers.shipped()
-    numbers = {
-        name: change(value, f"transformers.{name}", OF_TRANSFORMERS)
-        for name, value in known.parameters.items()
+    return known._replace(parameters=_named(known.parameters, change))
+
+
+def _named(parameters: Mapping[str, float], change: Change) -> dict[str, Any]:
+    return {
+        name: change(value, f"transformers.{name}", OF_TRANSFORMERS) for name, value in parameters.items()
     }
-    return known._replace(parameters=numbers)
 
 
 def _workload(workload: Workload, change: Change) -> Workload:

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 from perfmodel.accuracy import compare, read_runs, shipped_runs
 from perfmodel.accuracy.headline import headline
+from perfmodel.accuracy.measured_runs import measured
 from perfmodel.accuracy.summary import summary
 from perfmodel.calibration import FITTED, before_fit, calibration, read_calibration, with_scaling
 from perfmodel.cli import main
@@ -22,7 +23,6 @@ from perfmodel.fitting.design import Design
 from perfmodel.fitting.efficiency_fit import EfficiencyFit
 from perfmodel.fitting.out_of_sample import beside_shipped, shipped
 from perfmodel.fitting.row_weights import row_weights
-from perfmodel.fitting.runs import measured
 from perfmodel.fitting.spread import LEAST, SHARES, Miss, learn_spread
 from perfmodel.fitting.write import difference, inputs_of
 from perfmodel.prediction import predict, time_of

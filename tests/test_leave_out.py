@@ -28,6 +28,7 @@ from perfmodel.accuracy.leave_out import (
     leave_out,
     publishers,
 )
+from perfmodel.accuracy.measured_runs import measured
 from perfmodel.accuracy.measured_table import records
 from perfmodel.accuracy.runs import shipped_runs
 from perfmodel.accuracy.transformer_fit import fit, learned_from, left_out, tangent
@@ -36,7 +37,6 @@ from perfmodel.fitting import learning_curve
 from perfmodel.fitting import leave_out as fitting
 from perfmodel.fitting.learning_curve import DRAWS, GIVEN, _transformers, draws
 from perfmodel.fitting.out_of_sample import OutOfSample
-from perfmodel.fitting.runs import measured
 from perfmodel.learned import origins
 from perfmodel.resources import folder
 from perfmodel.specs.store import Catalogue

@@ -44,7 +44,7 @@ SCENARIOS = {
         "world_size": 16,
         "node": "aws-p3.16xlarge",
         "overlap": "none",
-        "workload": "bert-base",
+        "workload": "vgg16",
     },
     "parameter servers": {
         "world_size": 16,
@@ -82,7 +82,7 @@ SCENARIOS = {
     "micro-batches": {
         "world_size": 8,
         "accumulation_steps": 4,
-        "workload": "bert-large",
+        "workload": "resnet50",
         "precision": "bf16",
     },
 }

@@ -14,7 +14,7 @@ from perfmodel.transformers.computation import passes_of
 from perfmodel.transformers.evaluate import step_of_setting
 from perfmodel.transformers.parameters import fitted
 
-CONSTANTS = calibration()._replace(transformers=fitted().parameters)
+CONSTANTS = calibration()
 
 
 def setting_of(**options: Any) -> Setting:

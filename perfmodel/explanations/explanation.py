@@ -16,7 +16,6 @@ from perfmodel.formula import FORMULAS
 from perfmodel.prediction import predict
 from perfmodel.prediction.memory import unfit
 from perfmodel.sensitivity.elasticity import case_of
-from perfmodel.sharing import network_notes
 from perfmodel.specs.conditions import Conditions, checked
 from perfmodel.specs.keywords import SizedOptions, scenario_from
 from perfmodel.specs.scenario import AnyScenario
@@ -92,7 +91,7 @@ def explain(
         },
         assumed=assumed,
         unknown=unknown,
-        notes=[*([lacking] if lacking else []), *network_notes(case.setting.workload, prediction.model)],
+        notes=[*([lacking] if lacking else []), *case.setting.workload.notes],
         equations=equations_of(result, money),
         turns=crossovers_of(case, result),
         complete=not result.gaps,

@@ -59,6 +59,7 @@ def fitted(learned: OutOfSample, inputs: Inputs | None = None) -> dict[str, Any]
     """
     inputs = inputs or inputs_of()
     constants = learned.calibration()
+    own = inputs.names != (SHIPPED,) and learned.transformers is not None
     return {
         "made_by": "perfmodel calibrate",
         "inputs": list(inputs.names),
@@ -66,6 +67,7 @@ def fitted(learned: OutOfSample, inputs: Inputs | None = None) -> dict[str, Any]
         "runs": learned.counts(),
         "efficiency": learned.efficiency.numbers(),
         "scaling": learned.scaling.numbers(),
+        **({"transformers": dict(constants.transformers)} if own else {}),
         "seen": {kind: sorted(names) for kind, names in constants.seen.items()},
         "reach": {name: list(ends) for name, ends in sorted(constants.reach.items())},
         "spread": {mode: spread._asdict() for mode, spread in constants.spread.items()},

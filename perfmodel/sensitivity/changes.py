@@ -11,6 +11,7 @@ from typing import Any
 from perfmodel.anchor import parse_anchor
 from perfmodel.resolve import Setting
 from perfmodel.sensitivity.case import Case, scaled_quantity, scaled_spec
+from perfmodel.sharing import has_layouts
 from perfmodel.specs.accelerator import USUAL_POWER
 from perfmodel.specs.link import Link
 from perfmodel.specs.provenance import Quantity
@@ -41,6 +42,8 @@ def has_own_vector_peak(setting: Setting) -> bool:
 def peak(case: Case, factor: float) -> Case:
     """The peak that serves the precision; where that is the one of ordinary units, theirs with it."""
     setting = case.setting
+    if has_layouts(setting.workload):  # whose products are timed by measured ones
+        return every_peak(case, factor)
     if not has_own_vector_peak(setting):
         case = vector_peak(case, factor)
     return case._replace(setting=case.setting._replace(peak_flops=setting.peak_flops * factor))

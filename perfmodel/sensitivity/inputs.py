@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from perfmodel.sensitivity import changes
 from perfmodel.sensitivity.case import Case
+from perfmodel.sharing import has_layouts
 from perfmodel.specs.accelerator import USUAL_POWER
 from perfmodel.step.communication import by_library
 from perfmodel.step.layer_rates import REFERENCE_PER_WATT
@@ -380,10 +381,16 @@ INPUTS: tuple[Input, ...] = (
 """Every input that can be scaled by any factor."""
 
 
+OF_LAYERS = ("vector_peak_flops", "flops_per_sample", "elements_per_sample")
+"""What layers are timed by, but not those of a transformer, which its widths decide."""
+
+
 def inputs_of(case: Case, inner: bool = False) -> list[tuple[Input, float]]:
     """Return the inputs a case has, with their values; with ``inner`` the model's own constants too."""
     table = INPUTS
     if case.setting.layout is not None:
         from perfmodel.sensitivity.shared_inputs import SHARED_INPUTS as table
+    elif has_layouts(case.setting.workload):
+        table = tuple(each for each in INPUTS if each.name not in OF_LAYERS)
     result = [(each, each.value(case)) for each in table if inner or not each.inner]
     return [(each, float(value)) for each, value in result if value is not None]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from perfmodel import ops
+
 
 class Architecture(NamedTuple):
     """Widths [elements] and counts of a transformer.
@@ -146,7 +148,7 @@ class Architecture(NamedTuple):
         >>> Architecture(8, 2, 2, 2, 4, 32, 100, 512, target_fraction=114 / 512).targets(512)
         114
         """
-        return max(1, round(self.target_fraction * sequence_length))
+        return max(1, round(ops.plain(self.target_fraction * sequence_length)))
 
     @property
     def rotary(self) -> bool:

@@ -101,7 +101,7 @@ def computation(
     Computation, of a column of plans with times of shape (plans,), by layer (plans, layers)
     """
     steps = setting.accumulation_steps if steps is None else steps
-    if calibration.transformers is not None and has_layouts(setting.workload):
+    if has_layouts(setting.workload):
         return _of_transformer(setting, local_batch_size, calibration, steps, forward_layers)
     table, learned = layer_table(setting.workload), calibration.efficiency
     tables = setting.workload.tables
@@ -163,7 +163,6 @@ def _of_transformer(
 
     by_plan = getattr(local_batch_size, "ndim", 0) == 2
     micro = local_batch_size[..., 0] if by_plan else local_batch_size
-    assert calibration.transformers is not None
     passes = passes_of(setting, calibration.transformers, micro, steps)
     own = calibration.own
     if own is not None:

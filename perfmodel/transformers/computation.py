@@ -8,17 +8,17 @@ from perfmodel.equations.transformer_pipeline import repeated_time, time_beyond,
 from perfmodel.resolve import Setting
 from perfmodel.specs.formats import OPTIMIZERS
 from perfmodel.specs.layout import Layout
-from perfmodel.transformers.evaluate import known_dimensions, network_of
+from perfmodel.transformers.evaluate import fabric_of_setting, known_dimensions, network_of
 from perfmodel.transformers.frameworks import stack_of_framework
-from perfmodel.transformers.job import Job
+from perfmodel.transformers.job import Case, Job
 from perfmodel.transformers.layer import layer_of, rates_of
 from perfmodel.transformers.machine import IN_32_BITS, NOWHERE, Groups, chip_of
 from perfmodel.transformers.parameters import Values
 from perfmodel.transformers.software import Options, software_of
 from perfmodel.transformers.step import head_times, held_parameters, update_time
 
-BACKWARD_OF_HEAD = 2 / 3
-"""Of logits, loss and embeddings: the gradients of inputs and weights, each as long as the forward pass."""
+PASSES_OF_HEAD = 3
+"""Of logits, loss and embeddings: forward, and the gradients of inputs and weights, all of one length."""
 NO_GROUPS = Groups(*[NOWHERE] * len(Groups._fields))
 
 
@@ -36,7 +36,7 @@ class Passes(NamedTuple):
     """Of an iteration, whatever it does."""
 
 
-def job_of_copy(setting: Setting, local_batch_size: Any, steps: Any) -> Job:
+def job_of_whole(setting: Setting, local_batch_size: Any, steps: Any) -> Job:
     """Return what one accelerator does that holds the whole network: every degree is 1, nothing travels."""
     model, length = network_of(setting.workload)
     dimensions, chip = known_dimensions(model, length), chip_of(setting.accelerator, setting.precision)
@@ -44,7 +44,14 @@ def job_of_copy(setting: Setting, local_batch_size: Any, steps: Any) -> Job:
     stack = setting.stack or stack_of_framework(setting.framework, setting.software_year)
     precision = setting.precision if setting.precision in IN_32_BITS else "fp16"
     software = software_of(stack, chip, dimensions, layout, Options(precision))
-    return Job(dimensions, layout, chip, software, NO_GROUPS, float(length), 1.0, 1.0, 1.0, 1.0)
+    return Job(dimensions, layout, chip, software, NO_GROUPS, length * 1.0, 1.0, 1.0, 1.0, 1.0)
+
+
+def case_of_whole(setting: Setting) -> Case:
+    """Return the same job as a case to learn from."""
+    job = job_of_whole(setting, setting.local_batch_size, setting.accumulation_steps)
+    _, length = network_of(setting.workload)
+    return Case(job.model, job.layout, job.chip, job.stack, fabric_of_setting(setting), length)
 
 
 def passes_of(setting: Setting, p: Values, local_batch_size: Any, steps: Any) -> Passes:
@@ -56,13 +63,13 @@ def passes_of(setting: Setting, p: Values, local_batch_size: Any, steps: Any) ->
     p : what is learned of transformers
     local_batch_size, steps : samples of a micro-batch, and micro-batches of an iteration; numbers or arrays
     """
-    job = job_of_copy(setting, local_batch_size, steps)
+    job = job_of_whole(setting, local_batch_size, steps)
     on = rates_of(job, p)
     layer = layer_of(job, p, on)
     logits, embedding = head_times(job, p, on)
     head = time_of_parts(logits=logits, embedding=embedding)
-    backward_of_head = repeated_time(BACKWARD_OF_HEAD, head)
-    forward_of_head = time_beyond(head, backward_of_head)
+    forward_of_head = head / PASSES_OF_HEAD
+    backward_of_head = time_beyond(head, forward_of_head)
     gaps = time_beyond(layer.launches, layer.gaps_backward)
     paced = time_beyond(layer.time, layer.backward)
 

@@ -44,6 +44,10 @@ BACKWARD_KERNELS = 1.6
 """Over forward."""
 ROUNDING = 1e-12
 """Of a time: less is none."""
+AROUND_BYTES, DROPOUT_BYTES = 16, 8
+"""Of a feature: two norms, and two sums with what bypasses them; the dropout of both."""
+UNIT_RATE = 2.5e12
+"""Of an A100 in 16 bits, its best measured product over its units [FLOP/s]; a TPU's grid is taken as that."""
 DISPATCH_START = 24e-6
 """Two small collectives [s]."""
 
@@ -124,8 +128,15 @@ def rates_of(job: Job, p: Values) -> Rates:
         chip.product_rate * power * where(chip.is_hopper, hopper, plain),
         chip.memory_bandwidth * p["product_memory"],
         chip.memory_bandwidth * p["element_memory"] / slower,
-        p["half_depth"] * where(software.in_8_bits, 2.0, where(software.in_32_bits, 0.5, 1.0)),
+        p["half_depth"] * ops.sqrt(_unit_rate(job) / UNIT_RATE),
     )
+
+
+def _unit_rate(job: Job) -> Any:
+    """Return how fast one unit multiplies [FLOP/s]: the faster, the longer it takes to be fed."""
+    chip, where = job.chip, ops.where
+    rate = where(job.stack.in_8_bits, chip.product_rate_8, chip.product_rate) / chip.compute_units
+    return where(chip.is_tpu, UNIT_RATE, rate)
 
 
 def three_products(
@@ -177,7 +188,11 @@ def layer_of(job: Job, p: Values, on: Rates) -> Layer:
     inputs = 2 * model.hidden + (model.heads * model.value_size + model.feed_forward) / tensor
     cast = where(software.in_8_bits, cast_traffic_bytes(tokens, inputs, p["cast"]), 0.0)
     around = attention_traffic_bytes(
-        tokens, model.hidden, shards, (model.heads + model.kv_heads) * model.head_size / tensor
+        tokens,
+        model.hidden,
+        where(software.dropout, DROPOUT_BYTES, 0) + AROUND_BYTES,
+        shards,
+        (model.heads + model.kv_heads) * model.head_size / tensor,
     )
     gates = gate_traffic_bytes(tokens, model.matrices - 1, model.feed_forward / tensor)
     moved = (around + model.dense_share * gates) * where(software.fused, p["fusion"], 1.0) * p["element"]
@@ -325,7 +340,9 @@ def _attention(job: Job, p: Values, on: Rates) -> tuple[Any, Any]:
         on.half_depth / 2,
         p["half_waves"],
     )
-    score = p["score"] * ops.where(job.stack.in_32_bits, 2.0, 1.0)
+    software, where = job.stack, ops.where
+    score = p["score"] * where(software.fused | (software.dropout == 0), 1.0, p["loose_scores"])
+    score = score * where(software.unfused, p["unfused"], 1.0) * where(software.in_32_bits, 2.0, 1.0)
     plain = plain_attention_time(one, tokens * length * heads, score, on.elementwise)
     flash = job.stack.flash
     backward = repeated_time(p["flash_backward"], kernel), repeated_time(2, plain)

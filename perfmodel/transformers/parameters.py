@@ -35,7 +35,7 @@ class Prior(NamedTuple):
 PARAMETERS: dict[str, Prior] = {
     # products
     "product": Prior(0.90, 0.10, "of the best measured product, what a large one reaches in training"),
-    "half_depth": Prior(200.0, 0.50, "length of dot products with half the rate; twice as long in 8 bits"),
+    "half_depth": Prior(200.0, 0.50, "length of dot products with half the rate, by an A100 in 16 bits"),
     "product_32": Prior(0.90, 0.10, "as product, in fp32 and tf32"),
     "half_waves": Prior(0.40, 0.50, "tiles of each unit at which half the rate is reached"),
     "product_memory": Prior(0.80, 0.10, "of nominal memory bandwidth, in products"),
@@ -51,6 +51,9 @@ PARAMETERS: dict[str, Prior] = {
     "flash_backward": Prior(3.0, 0.15, "time of its backward pass, over forward"),
     "biased": Prior(0.70, 0.10, "rate of the kernel that adds a bias to scores, over FlashAttention 2"),
     "score": Prior(6.0, 0.20, "of a score in memory, beyond its products [B]"),
+    "loose_scores": Prior(
+        2.0, 0.20, "the same where softmax and dropout are kernels of their own, over that"
+    ),
     # what passes memory between products
     "element": Prior(1.0, 0.30, "bytes over those counted"),
     "element_memory": Prior(0.60, 0.10, "of nominal memory bandwidth"),
