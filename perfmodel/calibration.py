@@ -180,7 +180,9 @@ def read_calibration(path: Path | str) -> Calibration:
             seen={kind: frozenset(names) for kind, names in fitted["seen"].items()},
             reach={name: (low, high) for name, (low, high) in fitted["reach"].items()},
             spread={mode: Spread(**numbers) for mode, numbers in fitted["spread"].items()},
-            transformers=fitted.get("transformers", of_transformers()),
+        )
+        learned = learned._replace(
+            transformers={**fitted.get("transformers", of_transformers()), **learned.efficiency.half_rates}
         )
         return with_scaling(learned, fitted["scaling"])
     except InputError:

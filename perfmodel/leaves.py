@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from perfmodel.calibration import LATENCIES, Calibration, facts
 from perfmodel.collectives import model as collectives
+from perfmodel.efficiency import SIZES
 from perfmodel.evidence import TRANSFORMERS
 from perfmodel.profile import Measure
 from perfmodel.resolve import Setting
@@ -254,7 +255,10 @@ def _parameters(change: Change) -> Any:
 
 def _named(parameters: Mapping[str, float], change: Change) -> dict[str, Any]:
     return {
-        name: change(value, f"transformers.{name}", OF_TRANSFORMERS) for name, value in parameters.items()
+        name: change(value, f"efficiency.{name}", FITTED)
+        if name.partition("/")[0] in SIZES
+        else change(value, f"transformers.{name}", OF_TRANSFORMERS)
+        for name, value in parameters.items()
     }
 
 

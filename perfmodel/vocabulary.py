@@ -377,7 +377,6 @@ QUANTITIES: dict[str, Quantity] = {
     "products": Quantity("p", "1", "equal ones that are computed side by side"),
     "product_rate": Quantity("F", "FLOP/s", "of a very large product"),
     "product_bandwidth": Quantity("B", "B/s", "of memory, for operands and results of products"),
-    "half_waves": Quantity("w_0", "1", "tiles of each unit at which half the rate is reached"),
     "value_size": Quantity("d_v", "1", "features of one value of an attention head"),
     "attended_fraction": Quantity("u", "1", "of the scores that a causal mask leaves"),
     "attention_rate": Quantity("F", "FLOP/s", "of fused attention with heads of 128"),

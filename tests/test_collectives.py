@@ -18,7 +18,8 @@ from perfmodel.equations import (
     topology,
     tree_all_reduce,
 )
-from perfmodel.equations.algorithms import ALGORITHMS, GRID_ALGORITHMS, Algorithm
+from perfmodel.equations.algorithm import Algorithm
+from perfmodel.equations.algorithms import ALGORITHMS, GRID_ALGORITHMS
 from perfmodel.equations.bandwidths import bus_bandwidth
 from perfmodel.specs.store import Catalogue
 from tests.simulators import blocks as blocks_in

@@ -28,7 +28,7 @@ from perfmodel.accuracy.leave_out import (
     leave_out,
     publishers,
 )
-from perfmodel.accuracy.measured_runs import measured
+from perfmodel.accuracy.measured_runs import measured, shipped_whole_transformers
 from perfmodel.accuracy.measured_table import records
 from perfmodel.accuracy.runs import shipped_runs
 from perfmodel.accuracy.transformer_fit import fit, learned_from, left_out, tangent
@@ -94,6 +94,20 @@ def test_transformers_are_left_out_with_their_like(transformers):
     assert all(name.startswith("inside ") for name in _of(evidence, source="nanotron")["fabric"]) or (
         evidence.of("size")[evidence.of("source") == "nanotron"].max() > 8
     )
+
+
+def test_transformers_of_data_parallel_training_are_learned_from_but_not_judged(transformers):
+    """A network's or an accelerator's rows are left out of either table."""
+    whole = [run for run in shipped_whole_transformers() if run.source in ("hkbu-ddl-benchmarks", "timm")]
+    facts = [leave_out_transformers.facts_of_whole(run) for run in whole]
+    evidence = leave_out_transformers.evidence_of(transformers)
+    evidence = evidence._replace(rows=[*evidence.rows, *facts])
+    ours = np.arange(len(evidence.rows)) >= len(transformers.runs)
+    for test in ("accelerator", "network", "size"):
+        for name, fold in folds(evidence, test).items():
+            assert not (fold.judged & ours).any()
+            if test != "size":
+                assert (fold.seen[ours] == (evidence.of(test)[ours] != name)).all()
 
 
 def test_collectives_are_left_out_with_their_like(collectives):

@@ -20,7 +20,8 @@ from app.options import MONEY, SCENARIO, options
 from app.plan_form import known as plan_form
 from perfmodel import Scenario, sweep
 from perfmodel.api.scale import COUNTS
-from perfmodel.equations.algorithms import ALGORITHMS, CollectiveName
+from perfmodel.equations.algorithm import CollectiveName
+from perfmodel.equations.algorithms import ALGORITHMS
 from perfmodel.equations.sgd_variants import VARIANTS
 from perfmodel.planning import Goal
 from perfmodel.recipes import NAMES as RECIPES

@@ -9,10 +9,14 @@ nothing else. Buffers of accelerators across nodes need the slower level's laten
 from __future__ import annotations
 
 from perfmodel import ops
+from perfmodel.equations.algorithm import algorithm
+from perfmodel.equations.lower_bounds import broadcast_lower_bound
+from perfmodel.equations.volumes import scatter_all_gather_bytes_per_rank, tree_root_bytes, whole_buffer_bytes
 from perfmodel.formula import formula
 from perfmodel.ops import Real
 
 
+@algorithm("binomial", "broadcast", bytes_per_rank=tree_root_bytes, lower_bound=broadcast_lower_bound)
 @formula(cites="thakur2005")
 def binomial_broadcast_time(
     group_size: Real, message_bytes: Real, hop_latency: Real, link_bandwidth: Real
@@ -42,6 +46,49 @@ def binomial_broadcast_time(
     return ops.ceil(ops.log2(group_size)) * (hop_latency + message_bytes / link_bandwidth)
 
 
+@algorithm("chain", "broadcast", bytes_per_rank=whole_buffer_bytes, lower_bound=broadcast_lower_bound)
+@formula(cites="chan2007")
+def best_chain_broadcast_time(
+    group_size: Real, message_bytes: Real, hop_latency: Real, link_bandwidth: Real
+) -> Real:
+    r"""Time of a broadcast along a chain with the best number of blocks.
+
+    .. math:: T = \left(\sqrt{(n-2)\alpha} + \sqrt{S/B}\right)^2
+              \quad\text{at } k = \sqrt{\frac{(n-2) S}{\alpha B}} \ge 1
+
+    With k blocks it takes (n - 2 + k)(alpha + S / (k B)).  Where the best k is below 1 one block is best,
+    T = (n-1)(alpha + S/B).  k is not rounded: a whole number of blocks takes at least this long.
+
+    Parameters
+    ----------
+    group_size : n [1]; one rank costs nothing
+    message_bytes : S [B]
+    hop_latency : alpha [s]
+    link_bandwidth : B [B/s]
+
+    Returns
+    -------
+    communication_time [s]
+
+    Examples
+    --------
+    Six ranks, alpha = 1 s, S/B = 4 s: (sqrt(4) + sqrt(4)) squared, with four blocks.
+
+    >>> best_chain_broadcast_time(6, 4e9, 1, 1e9)
+    16.0
+    """
+    wire_time = message_bytes / link_bandwidth
+    hops = ops.maximum(group_size - 2, 0)
+    overhead = best_block_overhead(hop_latency, hops * wire_time)
+    return ops.minimum(group_size - 1, 1) * (hops * hop_latency + wire_time + overhead)
+
+
+@algorithm(
+    "scatter-all-gather",
+    "broadcast",
+    bytes_per_rank=scatter_all_gather_bytes_per_rank,
+    lower_bound=broadcast_lower_bound,
+)
 @formula(cites="chan2007")
 def scatter_all_gather_broadcast_time(
     group_size: Real, message_bytes: Real, hop_latency: Real, link_bandwidth: Real
@@ -84,42 +131,7 @@ def best_block_overhead(per_block: Real, per_block_inverse: Real) -> Real:
     )
 
 
-@formula(cites="chan2007")
-def best_chain_broadcast_time(
-    group_size: Real, message_bytes: Real, hop_latency: Real, link_bandwidth: Real
-) -> Real:
-    r"""Time of a broadcast along a chain with the best number of blocks.
-
-    .. math:: T = \left(\sqrt{(n-2)\alpha} + \sqrt{S/B}\right)^2
-              \quad\text{at } k = \sqrt{\frac{(n-2) S}{\alpha B}} \ge 1
-
-    With k blocks it takes (n - 2 + k)(alpha + S / (k B)).  Where the best k is below 1 one block is best,
-    T = (n-1)(alpha + S/B).  k is not rounded: a whole number of blocks takes at least this long.
-
-    Parameters
-    ----------
-    group_size : n [1]; one rank costs nothing
-    message_bytes : S [B]
-    hop_latency : alpha [s]
-    link_bandwidth : B [B/s]
-
-    Returns
-    -------
-    communication_time [s]
-
-    Examples
-    --------
-    Six ranks, alpha = 1 s, S/B = 4 s: (sqrt(4) + sqrt(4)) squared, with four blocks.
-
-    >>> best_chain_broadcast_time(6, 4e9, 1, 1e9)
-    16.0
-    """
-    wire_time = message_bytes / link_bandwidth
-    hops = ops.maximum(group_size - 2, 0)
-    overhead = best_block_overhead(hop_latency, hops * wire_time)
-    return ops.minimum(group_size - 1, 1) * (hops * hop_latency + wire_time + overhead)
-
-
+@algorithm("two-tree", "broadcast", bytes_per_rank=whole_buffer_bytes, lower_bound=broadcast_lower_bound)
 @formula(cites="sanders2009")
 def best_two_tree_broadcast_time(
     group_size: Real, message_bytes: Real, hop_latency: Real, link_bandwidth: Real

@@ -11,6 +11,9 @@ from __future__ import annotations
 import math
 
 from perfmodel import ops
+from perfmodel.equations.algorithm import algorithm
+from perfmodel.equations.lower_bounds import all_reduce_lower_bound
+from perfmodel.equations.volumes import all_reduce_bytes_per_rank
 from perfmodel.formula import formula
 from perfmodel.ops import Real
 
@@ -40,6 +43,9 @@ def adding_bandwidth(memory_bandwidth: Real) -> Real:
     return memory_bandwidth / MOVED
 
 
+@algorithm(
+    "ring-chunked", bytes_per_rank=all_reduce_bytes_per_rank, lower_bound=all_reduce_lower_bound, adds=True
+)
 @formula(cites="gloo")
 def chunked_ring_all_reduce_time(
     group_size: Real,

@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import math
 
+from perfmodel.equations.algorithm import algorithm
+from perfmodel.equations.lower_bounds import all_reduce_lower_bound
+from perfmodel.equations.volumes import serial_bytes
 from perfmodel.formula import formula
 from perfmodel.ops import Real
 
 
+@algorithm("exchange", bytes_per_rank=serial_bytes, lower_bound=all_reduce_lower_bound, adds=True)
 @formula(cites="chan2007")
 def exchange_all_reduce_time(
     group_size: Real,
@@ -48,6 +52,7 @@ def exchange_all_reduce_time(
     return (group_size - 1) * step
 
 
+@algorithm("hub", bytes_per_rank=serial_bytes, lower_bound=all_reduce_lower_bound, adds=True)
 @formula(cites="chan2007")
 def hub_all_reduce_time(
     group_size: Real,

@@ -9,10 +9,14 @@ Times are at least these: block counts cost a few per cent more.
 from __future__ import annotations
 
 from perfmodel import ops
+from perfmodel.equations.algorithm import algorithm
+from perfmodel.equations.lower_bounds import in_network_all_reduce_lower_bound
+from perfmodel.equations.volumes import nvls_bytes_per_rank, whole_buffer_bytes
 from perfmodel.formula import formula
 from perfmodel.ops import Real
 
 
+@algorithm("nvls", bytes_per_rank=nvls_bytes_per_rank, lower_bound=in_network_all_reduce_lower_bound)
 @formula(cites="klenk2020")
 def nvls_all_reduce_time(
     group_size: Real, message_bytes: Real, hop_latency: Real, link_bandwidth: Real
@@ -49,6 +53,7 @@ def nvls_all_reduce_time(
     return ops.minimum(group_size - 1, 1) * (hop_latency + wire_bytes / link_bandwidth)
 
 
+@algorithm("switch-tree", bytes_per_rank=whole_buffer_bytes, lower_bound=in_network_all_reduce_lower_bound)
 @formula(cites="graham2016")
 def switch_tree_all_reduce_time(
     group_size: Real,

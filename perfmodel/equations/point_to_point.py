@@ -8,10 +8,13 @@ All ranks send at once, no two through the same port in the same direction.
 from __future__ import annotations
 
 from perfmodel import ops
+from perfmodel.equations.algorithm import algorithm
+from perfmodel.equations.volumes import whole_buffer_bytes
 from perfmodel.formula import formula
 from perfmodel.ops import Real
 
 
+@algorithm("direct", "send-receive", bytes_per_rank=whole_buffer_bytes)
 @formula(cites="thakur2005")
 def send_receive_time(group_size: Real, message_bytes: Real, hop_latency: Real, link_bandwidth: Real) -> Real:
     r"""Time in which every rank sends one message to the next and receives one: one hop, whatever n.

@@ -12,10 +12,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from perfmodel.equations.algorithm import algorithm
+from perfmodel.equations.lower_bounds import all_reduce_lower_bound
+from perfmodel.equations.volumes import all_reduce_bytes_per_rank
 from perfmodel.formula import formula
 from perfmodel.ops import Real
 
 
+@algorithm("ring", bytes_per_rank=all_reduce_bytes_per_rank, lower_bound=all_reduce_lower_bound, adds=True)
 @formula(cites="patarasuk2009")
 def ring_all_reduce_time(
     group_size: Real,

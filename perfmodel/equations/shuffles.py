@@ -9,10 +9,16 @@ from __future__ import annotations
 
 import math
 
+from perfmodel.equations.algorithm import algorithm
+from perfmodel.equations.lower_bounds import share_lower_bound
+from perfmodel.equations.volumes import share_bytes_per_rank
 from perfmodel.formula import formula
 from perfmodel.ops import Real
 
 
+@algorithm(
+    "ring", "reduce-scatter", bytes_per_rank=share_bytes_per_rank, lower_bound=share_lower_bound, adds=True
+)
 @formula(cites="patarasuk2009")
 def ring_reduce_scatter_time(
     group_size: Real,
@@ -48,6 +54,7 @@ def ring_reduce_scatter_time(
     return (group_size - 1) * (step + message_bytes / (group_size * reduction_bandwidth))
 
 
+@algorithm("ring", "all-gather", bytes_per_rank=share_bytes_per_rank, lower_bound=share_lower_bound)
 @formula(cites="patarasuk2009")
 def ring_all_gather_time(
     group_size: Real, message_bytes: Real, hop_latency: Real, link_bandwidth: Real
@@ -77,6 +84,7 @@ def ring_all_gather_time(
     return (group_size - 1) * (hop_latency + message_bytes / (group_size * link_bandwidth))
 
 
+@algorithm("pairwise", "all-to-all", bytes_per_rank=share_bytes_per_rank, lower_bound=share_lower_bound)
 @formula(cites="thakur2005")
 def pairwise_all_to_all_time(
     group_size: Real, message_bytes: Real, hop_latency: Real, link_bandwidth: Real

@@ -9,11 +9,19 @@ width that just misses a whole tile costs more than this.
 from __future__ import annotations
 
 from perfmodel import ops
+from perfmodel.equations.layer_pass import (
+    byte_time,
+    flop_time,
+    paced_time,
+    product_time,
+    shape_saturation,
+    small_product_saturation,
+    traffic_time,
+    unit_work,
+)
 from perfmodel.formula import formula
 from perfmodel.ops import Real
 
-TILE = 128 * 128
-"""Outputs that one compute unit makes of a product at a time."""
 HALF_HEAD = 32
 """Head size at which kernels of fused attention reach half of what they do with very large heads."""
 
@@ -28,16 +36,17 @@ def matrix_product_time(
     product_bandwidth: Real,
     compute_units: Real,
     half_depth: Real,
-    half_waves: Real,
+    half_columns: Real,
+    half_work: Real,
 ) -> Real:
-    r"""Time of equal matrix products: arithmetic slowed by short dot products and few tiles, or traffic.
+    r"""Time of equal matrix products: arithmetic slowed by its shape and size, paced by traffic.
 
-    .. math:: t = \max\left(\frac{2 n_1 n_2 n_3 p}{F}\left(1 + \frac{d_0}{n_2}\right)
-        \left(1 + \frac{128^2\,w_0\,c}{n_1 n_3 p}\right),\;
-        \frac{2 p\,(n_1 n_2 + n_2 n_3 + n_1 n_3)}{B}\right)
+    .. math:: t = \sqrt{\left(\frac{f}{F}\left(1 + \frac{d_0}{n_2}\right)\left(1 + \frac{c_0}{n_3}\right)
+        \left(1 + \frac{500\,c\,w_0}{f}\right)\right)^2
+        + \left(\frac{2 p\,(n_1 n_2 + n_2 n_3 + n_1 n_3)}{B}\right)^2}, \quad f = 2 n_1 n_2 n_3 p
 
-    A product of n_1 x n_2 by n_2 x n_3.  The first bracket fills and drains the pipeline of a tile; the
-    second is the share of compute units that find a tile of 128 x 128 to work at, smoothed: exact waves fit
+    A product of n_1 x n_2 by n_2 x n_3, by the roofline of every layer (``layer_pass``): it loses by short
+    dot products, by few columns, and by few operations of each compute unit.  Exact waves of tiles fit
     measured steps worse.  Operands and result pass memory once, 2 B each.
 
     Parameters
@@ -49,8 +58,8 @@ def matrix_product_time(
     product_rate : F [FLOP/s], of a very large product
     product_bandwidth : B [B/s]
     compute_units : c [1]
-    half_depth : d_0 [1], at which half the rate is reached
-    half_waves : w_0 [1], tiles of each unit at which half the rate is reached
+    half_depth, half_columns : d_0, c_0 [1], at which half the rate is reached
+    half_work : w_0 [FLOP], of each unit in units of 500 FLOP, at which half the rate is reached
 
     Returns
     -------
@@ -59,17 +68,21 @@ def matrix_product_time(
     Examples
     --------
     Two products of 128 x 100 by 100 x 128 on two units at 1 GFLOP/s: 6.5536 ms, doubled by a half depth of
-    100, doubled again by a half of one tile of each unit.
+    100, doubled again by a half work of the 3.2768 MFLOP that each unit has.
 
-    >>> round(matrix_product_time(128, 100, 128, 2, 1e9, 1e12, 2, 100, 1) * 1e3, 4)
+    >>> round(matrix_product_time(128, 100, 128, 2, 1e9, 1e12, 2, 100, 0, 6553.6) * 1e3, 4)
     26.2144
     """
     outputs = product_rows * product_columns
-    depth_loss = 1 + half_depth / product_depth
-    wave_loss = 1 + half_waves * TILE * compute_units / (outputs * products)
-    arithmetic = 2 * outputs * product_depth * products / product_rate * depth_loss * wave_loss
+    flops = 2 * outputs * product_depth * products
+    each = flop_time(
+        product_rate, 1, shape_saturation(product_depth, product_columns, half_depth, half_columns)
+    )
+    arithmetic = product_time(
+        flops, each, small_product_saturation(unit_work(flops, compute_units), half_work)
+    )
     elements = product_depth * (product_rows + product_columns) + outputs
-    return ops.maximum(arithmetic, 2 * products * elements / product_bandwidth)
+    return paced_time(arithmetic, traffic_time(2 * products * elements, byte_time(product_bandwidth, 1)))
 
 
 @formula(cites="dao2022")

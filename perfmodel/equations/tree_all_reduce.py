@@ -11,8 +11,16 @@ from __future__ import annotations
 import math
 
 from perfmodel import ops
+from perfmodel.equations.algorithm import algorithm
 from perfmodel.equations.broadcast import best_block_overhead
+from perfmodel.equations.lower_bounds import all_reduce_lower_bound
 from perfmodel.equations.ring_all_reduce import ring_all_reduce_time
+from perfmodel.equations.volumes import (
+    double_tree_bytes_per_rank,
+    halving_doubling_bytes_per_rank,
+    recursive_doubling_bytes_per_rank,
+    tree_root_bytes,
+)
 from perfmodel.formula import formula
 from perfmodel.ops import Real
 
@@ -24,6 +32,12 @@ def _steps(group_size: Real) -> tuple[Real, Real]:
     return whole, ops.ceil(exponent) - whole
 
 
+@algorithm(
+    "recursive-doubling",
+    bytes_per_rank=recursive_doubling_bytes_per_rank,
+    lower_bound=all_reduce_lower_bound,
+    adds=True,
+)
 @formula(cites="thakur2005")
 def recursive_doubling_all_reduce_time(
     group_size: Real,
@@ -64,6 +78,12 @@ def recursive_doubling_all_reduce_time(
     return (steps + 2 * uneven) * exchange + (steps + uneven) * message_bytes / reduction_bandwidth
 
 
+@algorithm(
+    "halving-doubling",
+    bytes_per_rank=halving_doubling_bytes_per_rank,
+    lower_bound=all_reduce_lower_bound,
+    adds=True,
+)
 @formula(cites="thakur2005")
 def halving_doubling_all_reduce_time(
     group_size: Real,
@@ -106,41 +126,7 @@ def halving_doubling_all_reduce_time(
     return 2 * (steps + uneven) * hop_latency + share * bandwidth_terms
 
 
-@formula(cites="thakur2005")
-def reduce_broadcast_all_reduce_time(
-    group_size: Real,
-    message_bytes: Real,
-    hop_latency: Real,
-    link_bandwidth: Real,
-    reduction_bandwidth: Real = math.inf,
-) -> Real:
-    r"""Time of an all-reduce by a binomial reduce to one rank, then a binomial broadcast.
-
-    .. math:: T = \lceil\log_2 n\rceil\left(2\alpha + 2\frac{S}{B} + \frac{S}{R}\right)
-
-    Parameters
-    ----------
-    group_size : n [1], at least 1
-    message_bytes : S [B]
-    hop_latency : alpha [s]
-    link_bandwidth : B [B/s]
-    reduction_bandwidth : R [B/s], infinite where adding is free
-
-    Returns
-    -------
-    communication_time [s]
-
-    Examples
-    --------
-    Eight ranks, three steps each way of 1 GB at 2 GB/s.
-
-    >>> reduce_broadcast_all_reduce_time(8, 1e9, 0, 2e9)
-    3.0
-    """
-    exchange = 2 * (hop_latency + message_bytes / link_bandwidth) + message_bytes / reduction_bandwidth
-    return ops.ceil(ops.log2(group_size)) * exchange
-
-
+@algorithm("tree", bytes_per_rank=double_tree_bytes_per_rank, lower_bound=all_reduce_lower_bound, adds=True)
 @formula(cites="sanders2009")
 def best_double_tree_all_reduce_time(
     group_size: Real,
@@ -181,6 +167,42 @@ def best_double_tree_all_reduce_time(
     work = 2 * message_bytes / link_bandwidth + message_bytes / reduction_bandwidth
     overhead = best_block_overhead(4 * hop_latency, depth * work)
     return ops.minimum(group_size - 1, 1) * (4 * depth * hop_latency + work + overhead)
+
+
+@algorithm("reduce-broadcast", bytes_per_rank=tree_root_bytes, lower_bound=all_reduce_lower_bound, adds=True)
+@formula(cites="thakur2005")
+def reduce_broadcast_all_reduce_time(
+    group_size: Real,
+    message_bytes: Real,
+    hop_latency: Real,
+    link_bandwidth: Real,
+    reduction_bandwidth: Real = math.inf,
+) -> Real:
+    r"""Time of an all-reduce by a binomial reduce to one rank, then a binomial broadcast.
+
+    .. math:: T = \lceil\log_2 n\rceil\left(2\alpha + 2\frac{S}{B} + \frac{S}{R}\right)
+
+    Parameters
+    ----------
+    group_size : n [1], at least 1
+    message_bytes : S [B]
+    hop_latency : alpha [s]
+    link_bandwidth : B [B/s]
+    reduction_bandwidth : R [B/s], infinite where adding is free
+
+    Returns
+    -------
+    communication_time [s]
+
+    Examples
+    --------
+    Eight ranks, three steps each way of 1 GB at 2 GB/s.
+
+    >>> reduce_broadcast_all_reduce_time(8, 1e9, 0, 2e9)
+    3.0
+    """
+    exchange = 2 * (hop_latency + message_bytes / link_bandwidth) + message_bytes / reduction_bandwidth
+    return ops.ceil(ops.log2(group_size)) * exchange
 
 
 @formula(cites="cho2017")

@@ -193,8 +193,10 @@ class OutOfSample:
         kept = [True] * len(self.measured) if seen is None else seen.tolist()
         rows = [row for row, is_kept in zip(self.measured, kept, strict=True) if is_kept]
         known = before_fit(left_out)._replace(seen=seen_of(rows), reach=reach(rows))
+        efficiency = self.efficiency.efficiency(seen)
         return known._replace(
-            efficiency=self.efficiency.efficiency(seen), transformers=self.of_transformers(seen, others)
+            efficiency=efficiency,
+            transformers={**self.of_transformers(seen, others), **efficiency.half_rates},
         )
 
     def _scaled(

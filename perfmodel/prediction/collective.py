@@ -10,7 +10,8 @@ from perfmodel.collectives.all_reduce import curve as all_reduce_curve
 from perfmodel.collectives.model import curve, fitted, ranks_of
 from perfmodel.collectives.place import Point, check_mesh, place_of
 from perfmodel.collectives.place import inside as rate_inside
-from perfmodel.equations.algorithms import ALGORITHMS, Algorithm
+from perfmodel.equations.algorithm import Algorithm
+from perfmodel.equations.algorithms import ALGORITHMS
 from perfmodel.equations.bandwidths import algorithm_bandwidth, bus_bandwidth
 from perfmodel.equations.nccl import ALGORITHMS as NCCL_ALGORITHMS
 from perfmodel.errors import InputError, unknown_name

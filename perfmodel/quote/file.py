@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from perfmodel import units
 from perfmodel.arguments import FILE, expect
 from perfmodel.attachments import attached, is_request
-from perfmodel.equations.algorithms import CollectiveName
+from perfmodel.equations.algorithm import CollectiveName
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.prediction.target import for_target
 from perfmodel.reading import read_toml

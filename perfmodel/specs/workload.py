@@ -15,23 +15,24 @@ if TYPE_CHECKING:
 
     from perfmodel.specs.architecture import Architecture
 
-KINDS = (
-    "conv",
-    "depthwise-conv",
-    "linear",
-    "matmul",
-    "norm",
-    "activation",
-    "add",
-    "pool",
-    "softmax",
-    "embedding",
-    "dropout",
-    "concat",
-    "loss",
-    "other",
-)
-"""Every kind of layer; ``matmul`` is a product of two activations (attention), ``linear`` has weights."""
+KINDS = {
+    "conv": "product",
+    "depthwise-conv": "product",
+    "linear": "product",
+    "matmul": "product",
+    "norm": "norm",
+    "activation": "activation",
+    "add": "activation",
+    "pool": "activation",
+    "softmax": "heavy",
+    "embedding": "embedding",
+    "dropout": "heavy",
+    "concat": "heavy",
+    "loss": "activation",
+    "other": "heavy",
+}
+"""Every kind of layer, with its kind of memory traffic (``efficiency.KINDS``); ``matmul`` is a product of two
+activations (attention), ``linear`` has weights."""
 
 
 class Layer(NamedTuple):

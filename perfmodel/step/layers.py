@@ -8,6 +8,7 @@ import numpy as np
 
 from perfmodel import ops
 from perfmodel.efficiency import CLASSES, KINDS
+from perfmodel.specs.workload import KINDS as TRAFFIC
 from perfmodel.specs.workload import Layer, Workload
 from perfmodel.tracing import remembered
 
@@ -23,19 +24,6 @@ FEWEST_COLUMNS = 32
 """A group of a convolution with fewer output channels leaves tiles of the matrix units empty."""
 STEM_CHANNELS = 4
 """A convolution of at most these input channels reads the image."""
-TRAFFIC = {
-    "norm": "norm",
-    "activation": "activation",
-    "add": "activation",
-    "pool": "activation",
-    "loss": "activation",
-    "dropout": "heavy",
-    "softmax": "heavy",
-    "other": "heavy",
-    "concat": "heavy",
-    "embedding": "embedding",
-}
-"""Kind of memory traffic of each kind of layer; the others are products."""
 
 
 class LayerTable(NamedTuple):
@@ -99,7 +87,7 @@ def layer_table(workload: Workload) -> LayerTable:
 
     layers = workload.layers
     product = np.array([product_class(layer) for layer in layers] * 2)
-    traffic = np.array([KINDS.index(TRAFFIC.get(layer.kind, "product")) for layer in layers] * 2)
+    traffic = np.array([KINDS.index(TRAFFIC[layer.kind]) for layer in layers] * 2)
     parameters = workload.column("parameters")
     kernels = both("forward_kernels", "backward_kernels")
     depthwise, grouped = CLASSES.index("depthwise"), CLASSES.index("grouped")

@@ -46,8 +46,6 @@ ROUNDING = 1e-12
 """Of a time: less is none."""
 AROUND_BYTES, DROPOUT_BYTES = 16, 8
 """Of a feature: two norms, and two sums with what bypasses them; the dropout of both."""
-UNIT_RATE = 2.5e12
-"""Of an A100 in 16 bits, its best measured product over its units [FLOP/s]; a TPU's grid is taken as that."""
 DISPATCH_START = 24e-6
 """Two small collectives [s]."""
 
@@ -66,6 +64,8 @@ class Rates(NamedTuple):
     elementwise: Any
     """[B/s]"""
     half_depth: Any
+    half_columns: Any
+    half_work: Any
 
 
 class Layer(NamedTuple):
@@ -116,27 +116,26 @@ def rates_of(job: Job, p: Values) -> Rates:
     for name, factor in (("early", p["early"]), ("eager", p["eager"]), ("deepspeed", p["deepspeed"])):
         slower = slower * where(software.pace == PACES.index(name), factor, 1.0)
     slower = slower * where(software.pace == PACES.index("xla"), xla, 1.0)
+
+    def half(size: str) -> Any:
+        return where(chip.on_vector_units, p[f"half_{size}/vector"], p[f"half_{size}/matrix"])
+
     power = ops.minimum(chip.power, 1.0) ** p["power"]
     product = where(software.in_32_bits, p["product_32"], p["product"]) * power
     able = product / (slower * where(job.model.is_misaligned, p["misaligned"], 1.0))
-    half = chip.product_rate * able
+    in_16 = chip.product_rate * able
     plain = p["flash"] * where(software.biased_attention, p["biased"], 1.0)
     hopper = where(software.newest_flash, p["flash_newest"], p["flash_hopper"])
     return Rates(
-        where(software.in_8_bits, chip.product_rate_8 * able * p["product_8"], half),
+        where(software.in_8_bits, chip.product_rate_8 * able * p["product_8"], in_16),
         chip.product_rate * product / slower,
         chip.product_rate * power * where(chip.is_hopper, hopper, plain),
         chip.memory_bandwidth * p["product_memory"],
         chip.memory_bandwidth * p["element_memory"] / slower,
-        p["half_depth"] * ops.sqrt(_unit_rate(job) / UNIT_RATE),
+        half("depth") * where(software.in_8_bits, 2.0, 1.0),
+        half("columns"),
+        half("work"),
     )
-
-
-def _unit_rate(job: Job) -> Any:
-    """Return how fast one unit multiplies [FLOP/s]: the faster, the longer it takes to be fed."""
-    chip, where = job.chip, ops.where
-    rate = where(job.stack.in_8_bits, chip.product_rate_8, chip.product_rate) / chip.compute_units
-    return where(chip.is_tpu, UNIT_RATE, rate)
 
 
 def three_products(
@@ -161,7 +160,8 @@ def three_products(
         on.product_memory,
         job.chip.compute_units,
         on.half_depth,
-        p["half_waves"],
+        on.half_columns,
+        on.half_work,
     )
     of_inputs = matrix_product_time(n1, n3, n2, *shared)
     of_weights = ops.where(frozen, 0.0, matrix_product_time(n2, n1, n3, *shared))
@@ -338,7 +338,8 @@ def _attention(job: Job, p: Values, on: Rates) -> tuple[Any, Any]:
         on.product_memory,
         job.chip.compute_units,
         on.half_depth / 2,
-        p["half_waves"],
+        on.half_columns,
+        on.half_work,
     )
     software, where = job.stack, ops.where
     score = p["score"] * where(software.fused | (software.dropout == 0), 1.0, p["loose_scores"])

@@ -60,6 +60,8 @@ class Chip(NamedTuple):
     capability: Any
     """CUDA's; 0 of what has none."""
     is_tpu: Any
+    on_vector_units: Any
+    """Products run on ordinary units, not on those for matrices."""
 
     @property
     def is_hopper(self) -> Any:
@@ -86,6 +88,7 @@ def chip_of(accelerator: Accelerator, precision: str = "amp") -> Chip:
     eight = rate
     if "fp8" in accelerator.peak_flops:
         eight = _best(accelerator, "fp8", EIGHT_OVER_SIXTEEN * rate / accelerator.peak_flops[half].value)
+    kept_in = half
     if precision in IN_32_BITS:
         _, kept_in = accelerator.training_peak(precision)
         rate = _best(accelerator, kept_in, share if precision == "tf32" else VECTOR_SHARE)
@@ -99,6 +102,7 @@ def chip_of(accelerator: Accelerator, precision: str = "amp") -> Chip:
         ops.number(accelerator.matrix_units or accelerator.compute_units),
         accelerator.compute_capability or 0.0,
         accelerator.is_tpu,
+        kept_in in ("fp32", "fp16-vector"),
     )
 
 
