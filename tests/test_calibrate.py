@@ -66,7 +66,7 @@ def test_a_row_of_less_trust_pulls_less():
 
 
 def test_the_fit_and_predict_compute_the_same_time(alone):
-    few = alone[::25]
+    few = [row for row in alone if not row.is_transformer][::20]
     design = Design([row.setting for row in few])
     parameters = design.parameters
     numbers = parameters.mean + 0.3 * np.sin(np.arange(len(parameters.mean)))
@@ -80,7 +80,7 @@ def test_the_fit_and_predict_compute_the_same_time(alone):
 
 
 def test_the_fit_calls_the_formulas_that_predict_calls(alone):
-    row = alone[0]
+    row = next(row for row in alone if not row.is_transformer)
     design = Design([row.setting])
     parameters = design.parameters
     with recorded() as fitted:

@@ -123,7 +123,7 @@ def test_collectives_are_left_out_with_their_like(collectives):
 
 def test_data_parallel_training_is_left_out_with_its_like():
     rows = measured(shipped_runs(), Catalogue.built_in())
-    evidence = fitting.evidence_of(SimpleNamespace(measured=rows))  # type: ignore[arg-type]
+    evidence = fitting.evidence_of(SimpleNamespace(measured=rows, transformers=None))  # type: ignore[arg-type]
     assert _of(evidence, software="tensorflow")["source"] >= {"lambda-tf", "tf-benchmarks-2017"}
     assert _of(evidence, publisher="OneFlow")["source"] == {"dlperf"}
     assert "Ampere" in _of(evidence, source="timm")["accelerator"]
