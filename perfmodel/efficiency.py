@@ -40,7 +40,6 @@ GROUPS = ("vector", "matrix")
 MEANINGS = (
     "slowdown",
     "traffic",
-    "half",
     "channels_first",
     "kernel_floor",
     "dispatch_time",
@@ -150,6 +149,7 @@ class Efficiency:
         result = copy.copy(self)
         for name in MEANINGS:
             setattr(result, name, change(getattr(self, name), name))
+        result.half = ops.array([change(row, size) for size, row in zip(SIZES, self.half, strict=True)])
         result._log = {name: change(value, f"log {name}") for name, value in self._log.items()}
         result.borrowed = {name: change(value, f"log {name}") for name, value in self.borrowed.items()}
         return result

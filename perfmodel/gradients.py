@@ -20,6 +20,12 @@ class Slope(NamedTuple):
     is_at_kink: bool
     """Whether the leaf acts through a kink too, so that the derivative is that of one side."""
 
+    @property
+    def name(self) -> str:
+        """Of the leaf."""
+        assert self.leaf.leaf is not None
+        return self.leaf.leaf.name
+
     def elasticity(self, of: float) -> float:
         """Return the percent by which a number grows that is ``of``, for each percent of the whole leaf."""
         return float(np.sum(self.derivative * np.asarray(self.leaf.value))) / of

@@ -89,8 +89,8 @@ WIDTHS = (
     "predicted_fraction",
 )
 """Of an ``Architecture``: what a step of a transformer is worked out from."""
-OPTIONS = ("oversubscription", "lora")
-"""Numbers that are read from the scenario itself."""
+OPTIONS = {"oversubscription": 1.0, "lora": None}
+"""Numbers that are read from the scenario itself, and what they are where they have no effect."""
 OF_SCENARIO = "the scenario"
 OF_PROFILE = "your profile"
 OF_NETWORK = "the layer table"
@@ -141,20 +141,21 @@ def with_leaves(setting: Setting, constants: Calibration, change: Change) -> Lea
         changed["profile"] = _measured(setting.profile, "profile", change)
     if setting.feed is not None:
         changed["feed"] = _feed(setting, changed["node"], change)
-    options = {name: value for name in OPTIONS if (value := getattr(setting.scenario, name))}
+    options = {
+        name: value for name, none in OPTIONS.items() if (value := getattr(setting.scenario, name)) != none
+    }
     changed["scenario"] = setting.scenario.model_copy(
         update={name: change(value, name, OF_SCENARIO) for name, value in options.items()}
     )
     constants, learned = _constants(constants, change)
     if setting.layout is None:
-        network = setting.workload
-        if has_layouts(network):
-            network = _transformer(network, change)
+        changed["workload"] = _workload(setting.workload, change)
+        if has_layouts(setting.workload):
             constants = constants._replace(transformers=_named(constants.transformers, change))
-        changed["workload"] = _workload(network, change)
     else:
         changed["layout"] = _layout(setting.layout, changed, change)
-        changed["workload"] = _transformer(setting.workload, change)
+        network = setting.workload
+        changed["workload"] = replace(network, **_widths(network, change), **_data(network, change))
         changed["stack"] = _stack(setting, change)
         learned[TRANSFORMERS] = _parameters(change)
     return Leaves(setting._replace(**changed), constants, learned)
@@ -230,7 +231,8 @@ def _layout(layout: Layout, counts: Mapping[str, Any], change: Change) -> Layout
     )
 
 
-def _transformer(workload: Workload, change: Change) -> Workload:
+def _widths(workload: Workload, change: Change) -> dict[str, Any]:
+    """Return what a step of a transformer is worked out from, with other numbers."""
     model = workload.architecture
     assert model is not None
     widths = {
@@ -239,7 +241,7 @@ def _transformer(workload: Workload, change: Change) -> Workload:
         if (value := getattr(model, field))
     }
     length = workload.sequence_length and change(workload.sequence_length, "sequence_length", OF_SCENARIO)
-    return replace(workload, architecture=model._replace(**widths), sequence_length=length)
+    return {"architecture": model._replace(**widths), "sequence_length": length}
 
 
 def _stack(setting: Setting, change: Change) -> Any:
@@ -262,17 +264,24 @@ def _named(parameters: Mapping[str, float], change: Change) -> dict[str, Any]:
     }
 
 
+def _data(workload: Workload, change: Change) -> dict[str, Any]:
+    """Return what is known of the samples of a network, with other numbers."""
+    return {
+        field: change(value, f"{workload.id}.{field}", OF_NETWORK)
+        for field in ("input_elements", "stored_bytes", "dataset_samples")
+        if (value := getattr(workload, field))
+    }
+
+
 def _workload(workload: Workload, change: Change) -> Workload:
     columns = {
         field: change(workload.column(field).copy(), f"{workload.id}.{field}", OF_NETWORK)
         for field in COLUMNS
     }
     tensors = change(workload.tensor_elements.copy(), f"{workload.id}.tensors", OF_NETWORK)
-    others: dict[str, Any] = {
-        field: change(value, f"{workload.id}.{field}", OF_NETWORK)
-        for field in ("input_elements", "stored_bytes", "dataset_samples")
-        if (value := getattr(workload, field))
-    }
+    others = _data(workload, change)
+    if has_layouts(workload):
+        others |= _widths(workload, change)
     if workload.tables is not None:
         others["tables"] = Tables(
             *(

@@ -95,7 +95,7 @@ def capped(link: Link, node: Node, nics: int, keeps: bool = True) -> Link:
     return link if rate is link.bandwidth.value else _with_bandwidth(_Same(link), rate)
 
 
-def lone_bandwidth(link: Link, node: Node, nics: int, keeps: bool = True) -> float:
+def lone_bandwidth(link: Link, node: Node, nics: int, keeps: bool = True) -> Any:
     """Return what one adapter carries while the others of its machine are idle [B/s]."""
     limit = network_cap(node, link, nics, keeps)
     return link.bandwidth.value if limit is None else ops.minimum(limit, link.bandwidth.value)
@@ -115,7 +115,7 @@ class _Same:
 
 
 @remembered(maxsize=256)  # what is kept of a fabric knows it by its specs themselves
-def _with_bandwidth(same: _Same, rate: float) -> Link:
+def _with_bandwidth(same: _Same, rate: Any) -> Link:
     link = same.link
     return link.model_copy(update={"bandwidth": link.bandwidth.model_copy(update={"value": rate})})
 

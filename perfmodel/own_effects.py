@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel.errors import InputError
 from perfmodel.ops import Real, maximum, sqrt
+from perfmodel.tracing import given
 
 if TYPE_CHECKING:
     from perfmodel.efficiency import EffectInputs
@@ -74,7 +75,15 @@ class OwnEffects(NamedTuple):
 
     def computation(self, on: EffectInputs) -> float:
         """Return the logarithm of the factor on a configuration's computation."""
-        return sum(self.logarithms.get(name, 0.0) for name in effect_names(on))
+        return sum(self.effect(name) for name in effect_names(on))
+
+    def effect(self, name: str) -> float:
+        """Return the logarithm of what the runs moved; 0 of what they say nothing of."""
+        known = self.logarithms.get(name)
+        if known is None:
+            return 0.0
+        result: float = given(known, f"own_runs.{name}", f"your own runs, {self.file}")
+        return result
 
     @property
     def _between(self) -> float:

@@ -32,9 +32,8 @@ from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
 from perfmodel.prediction.assemble import AT_PEAK
 from perfmodel.prediction.ratio import ratio_between
-from perfmodel.sensitivity.case import Case
-from perfmodel.sensitivity.elasticity import case_of
-from perfmodel.sensitivity.inputs import inputs_of
+from perfmodel.sensitivity.case import Case, with_numbers
+from perfmodel.sensitivity.elasticity import case_of, derivatives
 from perfmodel.sharing import predicts_tokens
 from perfmodel.specs.framework import FRAMEWORKS
 from perfmodel.specs.layout import NEUTRAL, RECOMPUTE, SHARDING
@@ -54,7 +53,7 @@ from perfmodel.specs.stack import STACKS
 from perfmodel.specs.storage import storages
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.communication import message_times
-from perfmodel.step.evaluate import Outcome, Step, evaluate, outcome
+from perfmodel.step.evaluate import Outcome, evaluate, outcome
 from perfmodel.step.messages import messages
 from perfmodel.workloads import names, workload
 from tests.exceptions import EXCEPTIONS
@@ -300,6 +299,11 @@ def _longest_message(case: Case) -> float:
     """Return the time of the longest message that Horovod fuses, and of one cycle [s]."""
     if case.setting.layout is not None:
         return 0.0
+    with with_numbers(case, case.multiplied) as case:
+        return _longest_fused(case)
+
+
+def _longest_fused(case: Case) -> float:
     setting = case.setting._replace(overlap="fused")
     step = evaluate(setting, case.constants)
 
@@ -409,21 +413,22 @@ def _better_hardware(asked: dict[str, Any], found: Prediction, case: Case, rng: 
     faster part of that one would only shift its time between the passes, and from them to the samples.
     """
     here = _evaluated(case)
-    known = [which for which, value in inputs_of(case) if which.name in BETTER and value]
+    known = [which for which, value in derivatives(case).inputs() if which.name in BETTER and value]
     for which in rng.sample(known, min(SOME, len(known))):
         direction = BETTER[which.name]
         factor = rng.choice((1.001, 1.1, 1.5, 2, 10))
         better = which.scaled(case, factor**direction)
         after = _evaluated(better)
-        if isinstance(after, Step) and isinstance(here, Step) and after.anchor_factor != here.anchor_factor:
+        if case.setting.layout is None and after.anchor_factor != here.anchor_factor:
             continue
         if after.iteration_time > here.iteration_time * (1 + ROUNDING):
             excess = after.iteration_time / here.iteration_time - 1
             yield f"{which.name} x {factor**direction:.3g}", excess, case, better
 
 
-def _evaluated(case: Case) -> Step | Outcome:
-    return (evaluate if case.setting.layout is None else outcome)(case.setting, case.constants)
+def _evaluated(case: Case) -> Outcome:
+    with with_numbers(case, case.multiplied) as changed:
+        return outcome(changed.setting, changed.constants)
 
 
 def _larger_batch(asked: dict[str, Any], found: Prediction, case: Case, rng: random.Random) -> Failures:

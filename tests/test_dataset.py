@@ -271,7 +271,7 @@ def test_what_time_hangs_on_and_its_equations_take_the_rate_that_was_asked_for(i
     told = json.dumps(rows)
     assert '"decode_rate"' in told
     assert "50" in told
-    assert "as asked" in invoke("explain", *options).stdout
+    assert "decode_rate = 50 samples/s; the scenario" in invoke("explain", *options).stdout
 
 
 SHARED = {"workload": "llama-3-8b", "node": "dgx-h100", "gpus": 64, "input": "real", "sample_bytes": 1e9}

@@ -1,4 +1,4 @@
-"""An explanation is the prediction: its equations give their results, its chain gives exact elasticities."""
+"""An explanation is the prediction: its equations give their results."""
 
 from __future__ import annotations
 

@@ -222,7 +222,7 @@ def test_explain_is_complete_and_multiplies_out():
     assert result.iteration_time == predict(**JOB, anchor=words).iteration_time
     text = result.to_json()
     assert "own_runs_factor" in text
-    assert "by what jobs of one source were seen to share" in text
+    assert "by what jobs of one source share" in text
 
 
 def test_sensitivity_is_the_models_and_the_anchors_weight():

@@ -19,7 +19,6 @@ from perfmodel.calibration import calibration
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
 from perfmodel.resolve import WITHIN_A_NODE, resolve
-from perfmodel.sensitivity.changes import scaled_spec
 from perfmodel.specs.framework import EARLIEST_YEAR, LATEST_YEAR, USUAL_AGE
 from perfmodel.specs.scenario import (
     LARGEST_BATCH_SIZE,
@@ -45,6 +44,12 @@ ONE_GPU_NODES = {
     "inter_link": "ethernet-25g-tcp",
     "network_cap": False,
 }
+
+
+def twice(spec: Any, field: str) -> Any:
+    """Return a spec with a quantity doubled."""
+    quantity = getattr(spec, field)
+    return spec.model_copy(update={field: quantity.model_copy(update={"value": 2 * quantity.value})})
 
 
 def ask(**options: object) -> Prediction:
@@ -392,11 +397,11 @@ def test_a_verdict_says_what_a_link_of_twice_the_bandwidth_really_saves(node, li
     answer = ask(world_size=3 * CATALOGUE.node(node).accelerators, **asked)
     setting = resolve(Scenario.model_validate(answer.scenario), CATALOGUE)
     own = setting.inter_link
-    faster = setting._replace(inter_link=scaled_spec(own, 2, "bandwidth"))
+    faster = setting._replace(inter_link=twice(own, "bandwidth"))
     limit = setting.node.network_bandwidth
     if limit is not None and math.isclose(limit.value, setting.nics * own.bandwidth.value):
         # no limit, but the sum of the adapters
-        faster = faster._replace(node=scaled_spec(setting.node, 2, "network_bandwidth"))
+        faster = faster._replace(node=twice(setting.node, "network_bandwidth"))
     exposed, less = (
         evaluate(at, calibration()).terms["exposed_communication_time"] for at in (setting, faster)
     )

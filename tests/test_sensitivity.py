@@ -22,8 +22,8 @@ from perfmodel.sensitivity import sensitivity
 from perfmodel.sensitivity.arms import choices
 from perfmodel.sensitivity.case import Case, answer
 from perfmodel.sensitivity.crossovers import crossovers
-from perfmodel.sensitivity.elasticity import STEP, elasticity, sums
-from perfmodel.sensitivity.inputs import INPUTS, inputs_of
+from perfmodel.sensitivity.elasticity import STEP, derivatives, sums
+from perfmodel.sensitivity.inputs import INPUTS
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
@@ -98,13 +98,41 @@ def of(name, **conditions):
 def test_elasticities_sum_as_dimensions_demand(name):
     """A clock twice as slow doubles the time, whatever else is counted in seconds: sum of e_x times the
     exponent of s in x is 1, and likewise 0 for bytes, FLOP and joules."""
-    case = of(name).case
-    found = [(which, elasticity(case, which)[0]) for which, _ in inputs_of(case, inner=True)]
+    here = derivatives(of(name).case)
+    told = [(which, here.elasticity(which)[0]) for which, _ in here.inputs(inner=True)]
     for unit, whole in (("s", 1), ("B", 0), ("FLOP", 0), ("J", 0)):
-        moved = [(which.dimension[unit], each) for which, each in found if which.dimension.get(unit)]
+        moved = [(which.dimension[unit], each) for which, each in told if which.dimension.get(unit)]
         if not any(each.is_kink for _, each in moved):
             total = sum(exponent * each.value for exponent, each in moved)
             assert total == pytest.approx(whole, abs=1e-6), unit
+
+
+LLAMA = {"workload": "llama2-7b", "accelerator": "h100-sxm5-80gb", "world_size": 64}
+SHARED = {
+    "by tensors": {**LLAMA, "tensor_parallel": 8},
+    "by stages": {**LLAMA, "tensor_parallel": 2, "pipeline_parallel": 4, "accumulation_steps": 16},
+    "by positions": {**LLAMA, "context_parallel": 4, "sequence_length": 32768},
+    "by replicas": {**LLAMA, "sharding": "zero3", "rack_nodes": 2, "oversubscription": 2.0},
+    "by experts": {**LLAMA, "workload": "mixtral-8x7b", "expert_parallel": 8, "framework": "megatron-core"},
+    "anchored": {**LLAMA, "tensor_parallel": 8, "anchor": "iteration_time=2s@64"},
+    "anchored by tokens": {**LLAMA, "tensor_parallel": 8, "anchor": "tokens_per_second=3e5@32"},
+}
+
+
+@pytest.mark.parametrize("options", [*SCENARIOS.values(), *SHARED.values()])
+def test_elasticities_are_central_differences(options):
+    """Those of one backward pass, against whole answers with each input a little smaller and larger."""
+    here = derivatives(sensitivity(Scenario(**options), conditions=Conditions(price=10.0)).case)
+    compared = 0
+    for which, _ in here.inputs(inner=True):
+        low, high = (answer(which.scaled(here.case, 1 + side * STEP)) for side in (-1, 1))
+        width = math.log1p(STEP) - math.log1p(-STEP)
+        for exact, before, after, now in zip(here.elasticity(which), low, high, here.answer, strict=True):
+            sides = math.log(now / before) / -math.log1p(-STEP), math.log(after / now) / math.log1p(STEP)
+            assert exact.is_kink == (abs(sides[1] - sides[0]) > 1e-4), which.name
+            assert exact.value == pytest.approx(math.log(after / before) / width, abs=1e-6), which.name
+            compared += 1
+    assert compared >= 10
 
 
 @pytest.mark.parametrize("options", [*SCENARIOS.values(), {"world_size": 32, "node": "dgx-1v"}])
@@ -138,7 +166,7 @@ def test_a_change_of_unit_changes_nothing_else(name, unit):
     scaled = case
     # buckets close at a number of bytes: a change that moves none of them
     factor = 1.001 if unit == "B" else 3.0
-    for which, _ in inputs_of(case, inner=True):
+    for which, _ in derivatives(case).inputs(inner=True):
         scaled = which.scaled(scaled, factor ** which.dimension.get(unit, 0))
     ratio = answer(scaled).iteration_time / answer(case).iteration_time
     assert ratio == pytest.approx(factor if unit == "s" else 1.0, rel=1e-9)

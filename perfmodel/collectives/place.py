@@ -240,7 +240,7 @@ def _transport(link: Link) -> str:
     return kind if kind in TRANSPORTS else "slingshot"
 
 
-def _port(link: Link, rate: float, connections: int) -> float:
+def _port(link: Link, rate: float, connections: int) -> Any:
     """What an adapter sends of ``rate`` over its connections, where these carry less [B/s]."""
     return rate if link.flow_bandwidth is None else ops.minimum(rate, connections * link.flow_bandwidth.value)
 

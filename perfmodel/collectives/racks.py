@@ -61,4 +61,5 @@ class Racks(NamedTuple):
         if nodes <= self.nodes:
             return 1.0
         factor = server_exchange_factor if pipelined else server_push_factor
-        return ops.number(factor(nodes, servers, self.oversubscription, self.nodes))
+        slower: float = ops.number(factor(nodes, servers, self.oversubscription, self.nodes))
+        return slower

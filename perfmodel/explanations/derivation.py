@@ -20,11 +20,13 @@ from perfmodel.prediction.bound import least_times
 from perfmodel.resolve import Setting
 from perfmodel.sensitivity.case import Case
 from perfmodel.step.evaluate import Outcome, Step, evaluate, outcome, start_of
+from perfmodel.step.input_wait import epoch_start_time
 from perfmodel.step.memory import memory_of
 from perfmodel.step.parts import figures
 from perfmodel.traced import Traced, leaf
 from perfmodel.tracing import Call, Trace, tracing
-from perfmodel.transformers.evaluate import case_of_setting
+from perfmodel.transformers.evaluate import case_of_setting, network_of, step_of_setting
+from perfmodel.transformers.figures import figures_of
 from perfmodel.transformers.job import job_of
 from perfmodel.transformers.memory import memory_of as memory_of_job
 from perfmodel.vocabulary import QUANTITIES
@@ -33,19 +35,17 @@ _RETURNS = re.compile(r"^Returns\n-+\n(\w+)", re.M)
 SAME_NUMBER = ("reshape", "array", "broadcast_to", "getitem")
 """Operations that leave a number as it is, where one comes out of one."""
 PLAIN = {
+    **dict.fromkeys(("columns", "replicated", "table_share", "tables"), "the layer table"),
+    **dict.fromkeys(("accelerators_per_node", "nodes", "group_size"), "the layout"),
+    **dict.fromkeys(("inner_matrices", "products", "attended_fraction"), "the network's architecture"),
+    **dict.fromkeys(("cycle_time", "fusion_threshold_bytes"), "Horovod's default"),
+    **dict.fromkeys(("first_bucket_bytes", "bucket_cap_bytes"), "PyTorch's default"),
+    "largest_whole_bytes": "MXNet's default",
     "layer_indices": "layers in forward order, from 0",
     "message_bytes": "of messages that are timed to compare",
-    "columns": "the layer table",
-    **dict.fromkeys(("accelerators_per_node", "nodes", "group_size"), "the layout"),
-    "inner_matrices": "the network's architecture",
+    "ranks_per_rack": "the scenario",
     "link_bandwidth": "no other limit",
     "start_time": "of a library's own start",
-    "replicated": "the layer table",
-    "cycle_time": "Horovod's default",
-    "fusion_threshold_bytes": "Horovod's default",
-    "largest_whole_bytes": "MXNet's default",
-    "first_bucket_bytes": "PyTorch's default",
-    "bucket_cap_bytes": "PyTorch's default",
     "server_fraction": "no kernel adds up",
     "oversubscription_factor": "no uplink slows it",
     "reduction_bandwidth": "the time to add is left out",
@@ -103,11 +103,14 @@ def derivation(case: Case) -> Derivation:
 def _besides(setting: Setting, constants: Calibration, step: Step | Outcome) -> None:
     """Work out what a prediction says besides: speed-up, memory, and the least time that physics allows."""
     least_times(setting)
+    epoch_start_time(setting, constants)
     if setting.layout is None:
         memory_of(setting, constants)
         figures(setting, step.iteration_time, step.iteration_time, 0.0)
     else:
-        memory_of_job(job_of(case_of_setting(setting)))
+        case = case_of_setting(setting)
+        memory_of_job(job_of(case))
+        figures_of(network_of(setting.workload)[0], case, step_of_setting(setting), step.iteration_time)
         figures(setting, step.iteration_time, step.iteration_time, 0.0, setting.layout.data_parallel)
 
 
@@ -158,8 +161,12 @@ class Nodes:
         return Node(result_of(function), value.value, function, inputs, labels)
 
     def _note(self, name: str, value: Any) -> str:
-        is_neutral = isinstance(value, (float, np.floating)) and (value in (0, 1) or np.isinf(value))
-        return self._notes.get(name, "without effect here" if is_neutral else "")
+        usual = ""
+        if isinstance(value, (float, np.floating)) and (value in (0, 1) or np.isinf(value)):
+            usual = "without effect here"
+        elif isinstance(value, int):
+            usual = "a count"
+        return self._notes.get(name, usual)
 
     def _labels_of(self, value: Any) -> tuple[str, ...]:
         if not isinstance(value, np.ndarray) or value.ndim != 1:

@@ -15,6 +15,7 @@ from perfmodel.explanations.sources import cited
 from perfmodel.formula import FORMULAS
 from perfmodel.prediction import predict
 from perfmodel.prediction.memory import unfit
+from perfmodel.prediction.own_runs import remark
 from perfmodel.sensitivity.elasticity import case_of
 from perfmodel.specs.conditions import Conditions, checked
 from perfmodel.specs.keywords import SizedOptions, scenario_from
@@ -77,6 +78,8 @@ def explain(
         ran |= more.ran
         reported = economics(prediction, conditions, catalogue, spent)
         assumed, unknown = reported["assumed"], reported["unknown"]
+    own = case.constants.own
+    of_own_runs = [] if own is None else [remark(case.setting, own)]
     lacking = unfit(case.setting, case.constants)
     keys = dict.fromkeys(key for name in ran for key in FORMULAS[name].cites)
     return Explanation(
@@ -91,7 +94,11 @@ def explain(
         },
         assumed=assumed,
         unknown=unknown,
-        notes=[*([lacking] if lacking else []), *case.setting.workload.notes],
+        notes=[
+            *([lacking] if lacking else []),
+            *of_own_runs,
+            *case.setting.workload.notes,
+        ],
         equations=equations_of(result, money),
         turns=crossovers_of(case, result),
         complete=not result.gaps,

@@ -21,7 +21,7 @@ from perfmodel.reading import read_table
 from perfmodel.resolve import Setting
 from perfmodel.resources import folder
 from perfmodel.sensitivity.case import Case
-from perfmodel.sensitivity.changes import used_links
+from perfmodel.sensitivity.inputs import used_links
 from perfmodel.sharing import has_layouts
 from perfmodel.specs import provenance
 from perfmodel.specs.decoder import decoders
@@ -126,7 +126,7 @@ def _specs(case: Case) -> list[tuple[SourcedSpec, set[str]]]:
         if machine_limit(setting) is not None:
             limits.add("network_bandwidth")
         result.append((setting.node, limits))
-    for link in used_links(case).values():
+    for link in used_links(case.setting).values():
         latency = "bulk_hop_latency" if link.bulk_hop_latency else "hop_latency"
         result.append((link, {latency, *of_links}))
     return result
@@ -304,7 +304,7 @@ def _constants_of(case: Case) -> list[str]:
         names += ["decode_rate", "worker_start_time"]
         names += ["pageable_fraction"] if not setting.feed.pinned else []
         names += ["page_cache_share"] if setting.feed.host_memory_bytes else []
-    for link in used_links(case).values() if setting.layout is None else ():
+    for link in used_links(case.setting).values() if setting.layout is None else ():
         if link.achieved_fraction is None and f"link/{link.kind}" not in fitted:
             known = link.kind if link.kind in case.constants.link_fraction else "other"
             if (

@@ -184,7 +184,7 @@ def least_exchange_rate(setting: Setting) -> Any:
     return least
 
 
-def least_times(setting: Setting) -> tuple[float, float]:
+def least_times(setting: Setting) -> tuple[Any, Any]:
     """Return the least time of a setting's computation, and of its whole iteration [s].
 
     The iteration's is that of its arithmetic or of its gradients, whichever is longer.
@@ -196,7 +196,7 @@ def least_times(setting: Setting) -> tuple[float, float]:
     return computing, ops.maximum(computing, ops.number(exchanged))
 
 
-def least_iteration_time(setting: Setting) -> float:
+def least_iteration_time(setting: Setting) -> Any:
     """Return the time no iteration of a setting can beat [s]."""
     return least_times(setting)[1]
 

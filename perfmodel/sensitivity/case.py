@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from perfmodel import ops
 from perfmodel.calibration import Calibration
 from perfmodel.economics import Servers, idle_power, rates
 from perfmodel.failures import states_bytes
+from perfmodel.leaves import Change, with_leaves
 from perfmodel.prices import Price
 from perfmodel.resolve import Setting
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.conditions import Conditions
 from perfmodel.step.evaluate import outcome
 from perfmodel.step.terms import of_kind
+from perfmodel.tracing import tracing
+
+
+class Names:
+    """Names of numbers of ``perfmodel.leaves``; one that ends in a star stands for all that begin so."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.exact = frozenset(names)
+        self.beginnings = tuple(name.removesuffix("*") for name in names if name.endswith("*"))
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.exact or name.startswith(self.beginnings)
 
 
 class Case(NamedTuple):
@@ -27,22 +43,47 @@ class Case(NamedTuple):
     """Of one parameter server's machine, likewise."""
     server_accelerator: Accelerator | None = None
     """The accelerator in a parameter server of another machine type, if any."""
+    factors: tuple[tuple[Names, float], ...] = ()
+    """On numbers of ``perfmodel.leaves``."""
+
+    def multiplied(self, value: Any, name: str, _: str) -> Any:
+        """Return a number with the factors on it."""
+        for names, factor in self.factors:
+            if name in names:
+                value = value * factor
+        return value
 
 
 class Answer(NamedTuple):
     """Time and cost of a case."""
 
-    iteration_time: float
+    iteration_time: Any
     """[s]"""
-    cost_per_sample: float | None
+    cost_per_sample: Any
     """Failures included [$]; None where the price is unknown."""
+
+
+@contextmanager
+def with_numbers(case: Case, change: Change) -> Iterator[Case]:
+    """Give the case with every number replaced by what ``change`` makes of it."""
+    with tracing() as trace:
+        leaves = with_leaves(case.setting, case.constants, change)
+        trace.learned.update(leaves.learned)
+        prices: dict[str, Any] = {
+            name: price and price._replace(usd_per_hour=change(price.usd_per_hour, name, "the price list"))
+            for name, price in (("price", case.price), ("server_price", case.server_price))
+        }
+        yield case._replace(setting=leaves.setting, constants=leaves.constants, factors=(), **prices)
 
 
 def answer(case: Case) -> Answer:
     """Return the iteration time and the cost of a case."""
+    if case.factors:
+        with with_numbers(case, case.multiplied) as changed:
+            return answer(changed)
     setting = case.setting
     step = outcome(setting, case.constants)
-    time = float(step.iteration_time)
+    time = ops.number(step.iteration_time)
     if case.price is None or (setting.servers and case.server_price is None):
         return Answer(time, None)
     result = rates(
@@ -58,10 +99,10 @@ def answer(case: Case) -> Answer:
         servers=servers_of(case),
         checkpoint_bytes=states_bytes(setting.workload.parameters, setting.optimizer),
     )
-    kept = float(result.goodput)
+    kept = ops.number(result.goodput)
     if not kept > 0:
         return Answer(time, None)
-    return Answer(time, float(result.cost) * time / (kept * setting.global_batch_size))
+    return Answer(time, ops.number(result.cost) * time / (kept * setting.global_batch_size))
 
 
 def servers_of(case: Case) -> Servers:
@@ -71,15 +112,3 @@ def servers_of(case: Case) -> Servers:
     held = setting.accelerator if same_machine else case.server_accelerator
     waiting = idle_power(setting.server_node.accelerators, held)
     return Servers(setting.servers, price.usd_per_hour if price else None, waiting)
-
-
-def scaled_quantity(quantity: Any, factor: float) -> Any:
-    """Return a spec's quantity with its value multiplied; None stays None."""
-    if quantity is None:
-        return None
-    return quantity.model_copy(update={"value": quantity.value * factor})
-
-
-def scaled_spec(spec: Any, factor: float, *fields: str) -> Any:
-    """Return a spec with some of its quantities multiplied."""
-    return spec.model_copy(update={name: scaled_quantity(getattr(spec, name), factor) for name in fields})

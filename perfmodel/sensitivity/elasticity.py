@@ -1,4 +1,4 @@
-"""Elasticities d ln T / d ln x by central difference, both sides where they differ, and a tornado."""
+"""Elasticities d ln T / d ln x by one backward pass, both sides of kinks, and a tornado."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 from perfmodel.calibration import Calibration, constants_of
 from perfmodel.errors import InputError
+from perfmodel.gradients import Slope, leaves_of, slopes
 from perfmodel.prediction.assemble import settled
 from perfmodel.prices import price_of, server_price_of
 from perfmodel.resolve import Setting
-from perfmodel.sensitivity.case import Answer, Case, answer
+from perfmodel.sensitivity.case import Answer, Case, Names, answer, with_numbers
 from perfmodel.sensitivity.inputs import Input, inputs_of
 from perfmodel.sharing import has_layouts
 from perfmodel.specs.conditions import Conditions
@@ -20,6 +21,7 @@ from perfmodel.specs.layout import DEGREES
 from perfmodel.specs.scenario import AnyScenario, Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.fabric import crosses_network
+from perfmodel.traced import leaf, plain
 
 STEP = 1e-5
 """Relative; the error of the difference is its square, and rounding over it: both about 1e-10."""
@@ -111,9 +113,9 @@ def sensitivity(
     catalogue = Catalogue.of(catalogue)
     case = case_of(scenario, catalogue, constants_of(constants), conditions or Conditions())
     here = _answered(case)
-    rows = [_row(case, here, each, value) for each, value in inputs_of(case)]
+    rows = [_row(here, each, value) for each, value in here.inputs()]
     rows.sort(key=lambda row: -max(abs(row.time.below), abs(row.time.above)))
-    return Sensitivity(case, here, rows, _counts(case, here, catalogue))
+    return Sensitivity(case, here.answer, rows, _counts(case, here.answer, catalogue))
 
 
 def case_of(
@@ -133,28 +135,67 @@ def case_of(
     return Case(setting, constants, conditions, price, of_server, waiting)
 
 
-def _answered(case: Case) -> Answer:
+def _answered(case: Case) -> Derivatives:
     try:
-        result = answer(case)
+        result = derivatives(case)
     except (FloatingPointError, OverflowError, ZeroDivisionError) as error:
         raise InputError(f"{error}: a spec, the workload or an option holds an absurd number") from error
-    if not (math.isfinite(result.iteration_time) and result.iteration_time > 0):
-        raise InputError(
-            f"iteration time comes out as {result.iteration_time} s; "
-            "a spec or workload holds an absurd number"
-        )
+    time = result.answer.iteration_time
+    if not (math.isfinite(time) and time > 0):
+        raise InputError(f"iteration time comes out as {time} s; a spec or workload holds an absurd number")
     return result
 
 
-def elasticity(case: Case, which: Input, step: float = STEP) -> tuple[Elasticity, Elasticity | None]:
-    """Return the elasticities of the iteration time and of the cost to one input, by central difference."""
-    return _between(
-        answer(which.scaled(case, 1 - step)), answer(case), answer(which.scaled(case, 1 + step)), step
-    )
+class Derivatives(NamedTuple):
+    """What one backward pass says of a case."""
+
+    case: Case
+    answer: Answer
+    numbers: dict[str, Any]
+    """All that there are, by their names in ``perfmodel.leaves``."""
+    acting: dict[str, Any]
+    """Those of them that the time or the cost is worked out from."""
+    slopes: tuple[list[Slope], ...]
+    """Of the time, and of the cost if that is known."""
+
+    def at(self, names: Names) -> tuple[list[float], bool]:
+        """Return the percent of time and cost for each percent of some numbers, and whether at a kink."""
+        of = [[each for each in some if each.name in names] for some in self.slopes]
+        known = zip(of, self.answer, strict=False)
+        result = [float(sum(each.elasticity(value) for each in some)) for some, value in known]
+        return result, any(each.is_at_kink for some in of for each in some)
+
+    def inputs(self, inner: bool = False) -> list[tuple[Input, float]]:
+        """Return the inputs with their values; with ``inner`` the model's own constants too."""
+        return list(inputs_of(self.case, self.numbers, self.acting, inner))
+
+    def elasticity(self, which: Input) -> tuple[Elasticity, Elasticity | None]:
+        """Return the elasticities of time and cost to one input; both sides at a kink."""
+        case = self.case
+        values, is_at_kink = self.at(which.names(case.setting))
+        if is_at_kink or case.setting.overlap == "fused":  # messages merge anew, by jumps
+            return _between(*(answer(which.scaled(case, 1 + side * STEP)) for side in (-1, 0, 1)))
+        time, *cost = [Elasticity(value, value, value) for value in values]
+        return time, cost[0] if cost else None
 
 
-def _between(low: Answer, here: Answer, high: Answer, step: float) -> tuple[Elasticity, Elasticity | None]:
-    up, down = math.log1p(step), math.log1p(-step)
+def derivatives(case: Case) -> Derivatives:
+    """Return the time and the cost of a case with their derivatives by every number."""
+    numbers: dict[str, Any] = {}
+
+    def noted(value: Any, name: str, source: str) -> Any:
+        numbers[name] = value
+        return leaf(value, name, source)
+
+    with with_numbers(case, noted) as traced:
+        result = answer(traced)
+    known = [each for each in result if each is not None]
+    acting = {each.leaf.name: each.value for of in known for each in leaves_of(of) if each.leaf}
+    return Derivatives(case, Answer(*map(plain, result)), numbers, acting, tuple(map(slopes, known)))
+
+
+def _between(low: Answer, here: Answer, high: Answer) -> tuple[Elasticity, Elasticity | None]:
+    up, down = math.log1p(STEP), math.log1p(-STEP)
 
     def of(get: Callable[[Answer], float]) -> Elasticity:
         below, middle, above = math.log(get(low)), math.log(get(here)), math.log(get(high))
@@ -166,11 +207,9 @@ def _between(low: Answer, here: Answer, high: Answer, step: float) -> tuple[Elas
     return of(lambda result: result.iteration_time), cost
 
 
-def _row(case: Case, here: Answer, which: Input, value: float) -> Row:
-    time, cost = _between(
-        answer(which.scaled(case, 1 - STEP)), here, answer(which.scaled(case, 1 + STEP)), STEP
-    )
-    low, high = (answer(which.scaled(case, factor)).iteration_time for factor in (1 - SWING, 1 + SWING))
+def _row(here: Derivatives, which: Input, value: float) -> Row:
+    time, cost = here.elasticity(which)
+    low, high = (answer(which.scaled(here.case, factor)).iteration_time for factor in (1 - SWING, 1 + SWING))
     return Row(which.name, value, which.unit, which.meaning, which.dimension, time, cost, low, high)
 
 
@@ -197,8 +236,9 @@ def sums(case: Case) -> dict[str, Sum]:
     """
     if has_layouts(case.setting.workload):
         return {}  # its constants are learned with units of their own, and are no inputs here
-    inputs = [which for which, _ in inputs_of(case, inner=True)]
-    result = [(which.dimension, elasticity(case, which)[0]) for which in inputs]
+    here = derivatives(case)
+    inputs = [which for which, _ in here.inputs(inner=True)]
+    result = [(which.dimension, here.elasticity(which)[0]) for which in inputs]
     totals = {}
     for unit in BASE_UNITS:
         parts = [(dimension[unit], each) for dimension, each in result if dimension.get(unit)]
@@ -206,21 +246,22 @@ def sums(case: Case) -> dict[str, Sum]:
         if case.setting.overlap == "fused":
             totals[unit] = Sum(None, False)
         elif at_kink:
-            totals[unit] = Sum(elasticity(case, _all_in(unit, inputs))[0].value, True)
+            totals[unit] = Sum(_together(case, unit, inputs), True)
         else:
             totals[unit] = Sum(sum(exponent * each.value for exponent, each in parts), False)
     return totals
 
 
-def _all_in(unit: str, inputs: list[Input]) -> Input:
-    """Combine all inputs of a unit into one, scaled as a change of that unit scales them."""
+def _together(case: Case, unit: str, inputs: list[Input]) -> float:
+    """Return the elasticity to all inputs of a unit, scaled as a change of that unit scales them."""
 
-    def scaled(case: Case, factor: float) -> Case:
+    def at(step: float) -> Answer:
+        changed = case
         for each in inputs:
-            case = each.scaled(case, factor ** each.dimension.get(unit, 0))
-        return case
+            changed = each.scaled(changed, (1 + step) ** each.dimension.get(unit, 0))
+        return answer(changed)
 
-    return Input(unit, unit, "all inputs in this unit", lambda _: 1.0, scaled, {unit: 1})
+    return _between(at(-STEP), at(0.0), at(STEP))[0].value
 
 
 COUNTS = {

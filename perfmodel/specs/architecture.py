@@ -148,7 +148,8 @@ class Architecture(NamedTuple):
         >>> Architecture(8, 2, 2, 2, 4, 32, 100, 512, target_fraction=114 / 512).targets(512)
         114
         """
-        return max(1, round(ops.plain(self.target_fraction * sequence_length)))
+        count: int = max(1, round(ops.plain(self.target_fraction * sequence_length)))
+        return count
 
     @property
     def rotary(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import sqrt
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from perfmodel import ops
 from perfmodel.calibration import Calibration
@@ -91,25 +91,25 @@ def square_gradient(message_bytes: float) -> Gradient:
 class Coding(NamedTuple):
     """Work of encoding or decoding."""
 
-    traffic: float
+    traffic: Any
     """Of the accelerator's memory [B]."""
-    kernels: float
-    searched: float = 0.0
+    kernels: Any
+    searched: Any = 0.0
     """Read in a search that was measured: it takes what the nominal bandwidth does [B]."""
 
 
 class Coded(NamedTuple):
     """A compressed gradient."""
 
-    messages: tuple[float, ...]
+    messages: tuple[Any, ...]
     """Bytes that one rank contributes to each collective, one after another."""
     encode: Coding
     decode: Coding
-    variance: float | None
+    variance: Any
     """Bound on the variance that rounding adds, over the squared norm; None where none is known."""
 
     @property
-    def bytes(self) -> float:
+    def bytes(self) -> Any:
         """Of one rank in all."""
         return sum(self.messages)
 
@@ -125,7 +125,7 @@ def coded(
     return result._replace(encode=result.encode._replace(searched=reads * _dense(gradient)))
 
 
-def coding_time(coding: Coding, setting: Setting, constants: Calibration) -> float:
+def coding_time(coding: Coding, setting: Setting, constants: Calibration) -> Any:
     """Return how long the accelerator of a setting codes [s].
 
     Its kernels stream memory as those of an optimizer do, launched by the same software.
@@ -142,7 +142,7 @@ def _dense(gradient: Gradient) -> float:
     return VALUE_BYTES * gradient.elements
 
 
-def _traffic(gradient: Gradient, traversals: float, sent: float, touched: float = 1) -> float:
+def _traffic(gradient: Gradient, traversals: float, sent: Any, touched: float = 1) -> Any:
     return ops.number(coding_traffic(_dense(gradient), traversals, sent, touched))
 
 
@@ -152,7 +152,7 @@ def _half(gradient: Gradient, group_size: int, value: float) -> Coded:
     return Coded((sent,), work, work, None)
 
 
-def _buckets(gradient: Gradient) -> int:
+def _buckets(gradient: Gradient) -> Any:
     return ops.ceil(_dense(gradient) / BUCKET_BYTES)
 
 
@@ -178,7 +178,7 @@ def _random_k(gradient: Gradient, group_size: int, density: float) -> Coded:
 
 
 def _quantized(
-    sent: float, gradient: Gradient, group_size: int, traversals: float, kernels: int, variance: float | None
+    sent: Any, gradient: Gradient, group_size: int, traversals: float, kernels: int, variance: Any
 ) -> Coded:
     """Fewer bits for each element: read so often and written once; everybody's are added up."""
     return Coded(

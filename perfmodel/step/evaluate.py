@@ -20,6 +20,7 @@ from perfmodel.step.parts import (
     work_alone,
 )
 from perfmodel.step.terms import Moment, SharedMoment, exposed_traffic, terms_of
+from perfmodel.tracing import given
 
 if TYPE_CHECKING:
     from perfmodel.transformers.levels import Update
@@ -85,7 +86,8 @@ def outcome_of(
     terms = terms_of(SharedMoment(setting, step, constants))
     if start is None:
         return Outcome(iteration_time(**terms), terms)
-    factor = own_runs_factor(start.shift)
+    shift = given(start.shift, "own_runs.shift", "your own runs, by what jobs of one source share")
+    factor = own_runs_factor(shift)
     terms = {name: anchored_time(time, factor) for name, time in terms.items()}
     return Outcome(iteration_time(**terms), terms, factor)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 from perfmodel import ops
@@ -142,7 +141,7 @@ def _moved(limits: dict[str, float], link: Link, calibration: Calibration) -> di
     own = calibration.own
     if own is None or (name := f"link/{link.id}") not in own.logarithms:
         return limits
-    factor = math.exp(own.logarithms[name])
+    factor = ops.exp(own.effect(name))
     moved: dict[str, Any] = {limit: moved_bandwidth(rate, factor) for limit, rate in limits.items()}
     return moved
 

@@ -27,7 +27,7 @@ from perfmodel.resolve import Setting
 from perfmodel.specs.accelerator import USUAL_POWER
 from perfmodel.specs.workload import Workload
 from perfmodel.step.layers import LayerTable, layer_table
-from perfmodel.tracing import remembered
+from perfmodel.tracing import given, remembered
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,9 +56,11 @@ def unit(setting: Setting) -> int:
 def conditions(setting: Setting) -> EffectInputs:
     """Return what the effects of a setting hang on."""
     accelerator, framework = setting.accelerator, setting.framework
-    tdp = accelerator.tdp.value if accelerator.tdp else USUAL_POWER
+    tdp = accelerator.tdp.value if accelerator.tdp else given(USUAL_POWER, "usual_power", "assumed")
     power: Any = (
-        ops.log(setting.peak_flops / tdp / REFERENCE_PER_WATT) if unit(setting) >= _MATRIX_16 else 0.0
+        ops.log(setting.peak_flops / tdp / given(REFERENCE_PER_WATT, "reference_flops_per_joule", "a V100"))
+        if unit(setting) >= _MATRIX_16
+        else 0.0
     )
     return EffectInputs(
         architecture=accelerator.pool,

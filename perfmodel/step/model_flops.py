@@ -63,4 +63,5 @@ def least_flops(workload: Workload) -> float:
     if workload.architecture is not None and workload.tokens is not None:
         return ops.number(step_flops(workload.architecture, 1, workload.tokens))
     every = workload.column("forward_flops") + workload.column("backward_flops")
-    return sum((every / np.array([saving(layer) for layer in workload.layers])).tolist())
+    least: float = sum((every / np.array([saving(layer) for layer in workload.layers])).tolist())
+    return least

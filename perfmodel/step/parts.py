@@ -108,7 +108,7 @@ def anchor_factor(setting: Setting, work: Computation, constants: Calibration) -
     anchor = parse_anchor(setting.scenario.anchor)
     if anchor.world_size > 1 or anchor.options:
         raise InputError(f"anchor {setting.scenario.anchor!r}: expected a run on one accelerator (@1) here")
-    anchor = anchor._replace(value=given(anchor.value, "anchor", "the anchor"))
+    anchor = anchor._replace(value=given(anchor.value, f"anchor.{anchor.quantity}", "the anchor"))
     measured = anchor.iteration_time(micro * steps, setting.workload.sequence_length)
     return equations.anchor_factor(measured, alone_time(setting, work, micro, steps, 1.0, constants))
 

@@ -107,7 +107,7 @@ def dimensions_of(model: Architecture, sequence_length: int) -> Dimensions:
     )
 
 
-def _projected_width(model: Architecture, value_size: int) -> float:
+def _projected_width(model: Architecture, value_size: int) -> Any:
     queries = model.heads * model.head_size
     if not model.kv_rank:
         return ops.number(queries + model.kv_heads * (model.head_size + value_size))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from perfmodel import ops
 from perfmodel.equations.transformer import hardware_flops_per_token, model_flops_utilization
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.architecture import Architecture
@@ -49,10 +50,10 @@ def mfu_of(
 def figures_of(model: Architecture, case: Case, step: Step, time: float) -> Figures:
     """Return the figures of a step that takes ``time``."""
     layout, length = case.layout, case.sequence_length
-    samples = float(layout.global_batch_size)
+    samples = ops.number(layout.global_batch_size)
     flops = step_flops(model, samples, length, bool(case.stack.adapts))
     again = again_over_model(model, layout, case.stack, length, samples)
-    return Figures(float(flops), again, float((step.bubble + step.unequal_stages) / time))
+    return Figures(ops.number(flops), again, ops.number((step.bubble + step.unequal_stages) / time))
 
 
 def again_over_model(
@@ -67,17 +68,17 @@ def again_over_model(
     """
     flops, of_all = (step_flops(model, samples, length, frozen) for frozen in (bool(software.adapts), False))
     again = computed_again(model, layout, software, length)
-    return float(1 + (hardware_flops_per_token(of_all, again) - of_all) / flops)
+    return ops.number(1 + (hardware_flops_per_token(of_all, again) - of_all) / flops)  # type: ignore[no-any-return]
 
 
 def computed_again(model: Architecture, layout: Layout, software: Software, length: int) -> float:
     """Return the share of the forward pass that the backward pass runs a second time."""
     if layout.recompute == FULL:
-        return float(layout.recomputed_layers)
+        return ops.number(layout.recomputed_layers)  # type: ignore[no-any-return]
     if layout.recompute != SELECTIVE:
         return 0.0
     if software.checkpoints_operations:
-        return float(fitted().parameters["selective"])
+        return ops.number(fitted().parameters["selective"])  # type: ignore[no-any-return]
     if software.flash:
         return 0.0
-    return float(score_flops(model, length) / step_flops(model, 1, length))
+    return ops.number(score_flops(model, length) / step_flops(model, 1, length))  # type: ignore[no-any-return]

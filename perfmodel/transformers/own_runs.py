@@ -14,6 +14,7 @@ from perfmodel.evidence import repeat_noise
 from perfmodel.resolve import Setting
 from perfmodel.specs.layout import Layout
 from perfmodel.step.evaluate import outcome_of
+from perfmodel.tracing import given
 from perfmodel.transformers.evaluate import network_of, step_of_setting
 from perfmodel.transformers.levels import (
     Run,
@@ -50,7 +51,9 @@ def runs_of(setting: Setting, constants: Calibration) -> list[Run]:
     runs = [] if constants.own is None else runs_of_file(constants.own)
     if setting.measured:
         anchors = parse_anchors(str(setting.scenario.anchor))
-        for run, anchor in zip(setting.measured, anchors, strict=True):
+        for count, (run, anchor) in enumerate(zip(setting.measured, anchors, strict=True), start=1):
+            name = f"anchor{count if anchors[1:] else ''}.{anchor.quantity}"
+            anchor = anchor._replace(value=given(anchor.value, name, "the anchor"))
             time = anchor.iteration_time(run.global_batch_size, run.workload.sequence_length)
             runs.append(run_of(run, time, constants))
     return runs
