@@ -53,7 +53,8 @@ def model_of(scenario: Scenario, workload: Workload) -> Model:
     """Return which model answers for a job: the network and the layout decide.
 
     The transformer model answers for networks that predict the next token, and for every transformer that a
-    job shares out, recomputes or adapts, ``sharing_option``.  The data-parallel model answers for all others.
+    job shares out, recomputes or adapts, ``sharing_option``.  The data-parallel model answers for all others;
+    what one accelerator computes of a transformer is the same in both.
 
     Raises
     ------

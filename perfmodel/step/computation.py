@@ -159,7 +159,7 @@ def _of_transformer(
     setting: Setting, local_batch_size: Any, calibration: Calibration, steps: Any, forward_layers: bool | None
 ) -> Computation:
     """Return the same of a transformer; the rows of its table take each pass in turn, by their FLOP."""
-    from perfmodel.transformers.computation import passes_of
+    from perfmodel.transformers.computation import Passes, passes_of
 
     by_plan = getattr(local_batch_size, "ndim", 0) == 2
     micro = local_batch_size[..., 0] if by_plan else local_batch_size
@@ -167,7 +167,7 @@ def _of_transformer(
     own = calibration.own
     if own is not None:
         effect = ops.exp(own.computation(conditions(setting)))
-        passes = passes._make(with_effect(time, effect) for time in passes)
+        passes = Passes(*(with_effect(time, effect) for time in passes))
     table = layer_table(setting.workload)
     backward = time_by_flops(along_layers(passes.paced_backward), backward_passes(table.flops))
     forward_by_layer: Any = 0.0
