@@ -47,6 +47,8 @@ LATENCIES = {
 """Numbers learned from collectives, by their names there."""
 COLLECTIVE_FIT = Path(__file__).parent / "collectives" / "model.json"
 """What ``python -m perfmodel.accuracy.collective_fit`` writes."""
+TRANSFORMER_FIT = Path(__file__).parent / "transformers" / "model.json"
+"""What ``python -m perfmodel.accuracy.transformer_fit`` writes."""
 FITTED = Path(__file__).parent / "calibration.json"
 """What ``perfmodel calibrate`` writes."""
 
@@ -114,6 +116,8 @@ class Calibration(NamedTuple):
     """Memory taken before the network's own [B]."""
     allocator_share: float
     """Memory lost to rounding and between blocks, over that of the tensors."""
+    transformers: Mapping[str, float]
+    """What was learned of steps of transformers, by name."""
     assumed: tuple[str, ...]
     """Names of the constants that nobody measured and no fit learned."""
     own: OwnEffects | None = None
@@ -176,6 +180,9 @@ def read_calibration(path: Path | str) -> Calibration:
             seen={kind: frozenset(names) for kind, names in fitted["seen"].items()},
             reach={name: (low, high) for name, (low, high) in fitted["reach"].items()},
             spread={mode: Spread(**numbers) for mode, numbers in fitted["spread"].items()},
+        )
+        learned = learned._replace(
+            transformers={**fitted.get("transformers", of_transformers()), **learned.efficiency.half_rates}
         )
         return with_scaling(learned, fitted["scaling"])
     except InputError:
@@ -242,6 +249,14 @@ def of_collectives() -> Mapping[str, Any]:
 
 
 @cache
+def of_transformers() -> Mapping[str, float]:
+    """What was learned from measured steps of transformers, by name."""
+    table: Mapping[str, Any] = json.loads(TRANSFORMER_FIT.read_text("utf-8"))
+    parameters: Mapping[str, float] = table["parameters"]
+    return parameters
+
+
+@cache
 def facts() -> Mapping[str, Mapping[str, Any]]:
     """What ``calibration.toml`` says of each constant, by name; of links as ``link_fraction.KIND``."""
     table = tomllib.loads((Path(__file__).parent / "calibration.toml").read_text("utf-8"))
@@ -277,5 +292,6 @@ def before_fit(left_out: frozenset[str] = frozenset()) -> Calibration:
         decode_rate=value["decode_rate"],
         **{name: value[name] for name in SCALARS},
         **{name: of_collectives()["parameters"][learned] for name, learned in LATENCIES.items()},
+        transformers=of_transformers(),
         assumed=tuple(name for name, entry in facts().items() if entry["basis"] == "assumed"),
     )

@@ -131,6 +131,15 @@ class Efficiency:
         self.optimizer_kernels = float(np.exp(get("optimizer_kernels")))
         """Launched for each parameter tensor by one update."""
 
+    @property
+    def half_rates(self) -> dict[str, Any]:
+        """Where a product reaches half its rate, by ``SIZE/GROUP``."""
+        return {
+            f"{size}/{group}": ops.number(self.half[row, column])
+            for row, size in enumerate(SIZES)
+            for column, group in enumerate(GROUPS)
+        }
+
     def _get(self, name: str) -> float:
         return self._log.get(name, 0.0)
 

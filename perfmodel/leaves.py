@@ -17,6 +17,7 @@ from perfmodel.efficiency import SIZES
 from perfmodel.evidence import TRANSFORMERS
 from perfmodel.profile import Measure
 from perfmodel.resolve import Setting
+from perfmodel.sharing import has_layouts
 from perfmodel.specs.layout import DEGREES, Layout
 from perfmodel.specs.provenance import Provenance
 from perfmodel.specs.record import Record
@@ -152,9 +153,14 @@ def with_leaves(setting: Setting, constants: Calibration, change: Change) -> Lea
     constants, learned = _constants(constants, change)
     if setting.layout is None:
         changed["workload"] = _workload(setting.workload, change)
+        if has_layouts(setting.workload):
+            constants = constants._replace(transformers=_named(constants.transformers, change))
     else:
         changed["layout"] = _layout(setting.layout, changed, change)
-        changed["workload"] = _transformer(setting.workload, change)
+        network = setting.workload
+        parts = {**_widths(network, change), **_data(network, change)}
+        if any(part is not getattr(network, name) for name, part in parts.items()):
+            changed["workload"] = replace(network, **parts)
         changed["framework"] = _software(setting, change)
         learned[TRANSFORMERS] = _parameters(change)
     return Leaves(setting._replace(**changed), constants, learned)
@@ -244,20 +250,17 @@ def _layout(layout: Layout, counts: Mapping[str, Any], change: Change) -> Layout
     return changed
 
 
-def _transformer(workload: Workload, change: Change) -> Workload:
+def _widths(workload: Workload, change: Change) -> dict[str, Any]:
+    """Return what a step of a transformer is worked out from, with other numbers."""
     model = workload.architecture
     assert model is not None
     widths = {
         field: change(value, f"{workload.id}.{field}", OF_ARCHITECTURE)
-        for field in WIDTHS
+        for field in (*WIDTHS, *(["positions"] if model.patch_elements else []))
         if (value := getattr(model, field))
     }
     length = workload.sequence_length and change(workload.sequence_length, "sequence_length", OF_SCENARIO)
-    data = _data(workload, change)
-    parts = {"architecture": _with(model, widths), "sequence_length": length, **data}
-    if all(part is getattr(workload, name) for name, part in parts.items()):
-        return workload
-    return replace(workload, **parts)
+    return {"architecture": _with(model, widths), "sequence_length": length}
 
 
 def _software(setting: Setting, change: Change) -> Any:
@@ -268,13 +271,16 @@ def _software(setting: Setting, change: Change) -> Any:
 
 def _parameters(change: Change) -> Any:
     known = transformers.shipped()
-    numbers = {
-        name: change(value, f"efficiency.{name}/matrix", FITTED)
-        if name in SIZES
+    return _with(known, {"parameters": _named(known.parameters, change)})
+
+
+def _named(parameters: Mapping[str, float], change: Change) -> dict[str, Any]:
+    return {
+        name: change(value, f"efficiency.{name}", FITTED)
+        if name.partition("/")[0] in SIZES
         else change(value, f"transformers.{name}", OF_TRANSFORMERS)
-        for name, value in known.parameters.items()
+        for name, value in parameters.items()
     }
-    return _with(known, {"parameters": numbers})
 
 
 def _data(workload: Workload, change: Change) -> dict[str, Any]:
@@ -291,6 +297,8 @@ def _workload(workload: Workload, change: Change) -> Workload:
     columns = {field: change(value, f"{workload.id}.{field}", OF_NETWORK) for field, value in known.items()}
     tensors = change(workload.tensor_elements, f"{workload.id}.tensors", OF_NETWORK)
     others = _data(workload, change)
+    if has_layouts(workload):
+        others |= _widths(workload, change)
     if workload.tables is not None:
         tables = workload.tables._asdict().items()
         others["tables"] = _with(

@@ -54,7 +54,8 @@ def model_of(scenario: Scenario, workload: Workload) -> Model:
     """Return which model answers for a job: the network and the layout decide.
 
     The transformer model answers for networks that predict the next token, and for every transformer that a
-    job shares out, recomputes or adapts, ``sharing_option``.  The data-parallel model answers for all others.
+    job shares out, recomputes or adapts, ``sharing_option``.  The data-parallel model answers for all others;
+    what one accelerator computes of a transformer is the same in both.
 
     Raises
     ------
@@ -88,24 +89,6 @@ def _neutral_option(scenario: Scenario) -> str:
     if scenario.virtual_stages > 1:
         return "virtual-stages"
     return next((name for name in ("sharding", "recompute") if getattr(scenario, name) is not None), "")
-
-
-def layout_note(workload: Workload) -> str:
-    """Say which model answers for a transformer with a layout that has another without."""
-    model = "the transformer model, which was learned from other runs"
-    return f"with a layout, {workload.id} is answered by {model}"
-
-
-def network_notes(workload: Workload, model: str | None) -> list[str]:
-    """Say what a network is predicted without, and which model answers where its layout decides that.
-
-    Parameters
-    ----------
-    workload : the network
-    model : that answers
-    """
-    is_laid_out = model == "transformer" and not predicts_tokens(workload)
-    return [*workload.notes, *([layout_note(workload)] if is_laid_out else [])]
 
 
 def stack_of(
@@ -158,8 +141,6 @@ def shared(
         if scenario.virtual_stages > 1:
             remark(NO_STAGES)
         return None
-    if not predicts_tokens(workload):
-        remark(layout_note(workload))
     from perfmodel.specs.layout import caveats, check, check_adapters, layout_of
 
     id, year = parts(software_id(name, catalogue))

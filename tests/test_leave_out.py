@@ -28,6 +28,7 @@ from perfmodel.accuracy.leave_out import (
     leave_out,
     publishers,
 )
+from perfmodel.accuracy.measured_runs import measured, shipped_whole_transformers
 from perfmodel.accuracy.measured_table import records
 from perfmodel.accuracy.runs import shipped_runs
 from perfmodel.accuracy.transformer_fit import fit, learned_from, left_out, tangent
@@ -36,7 +37,6 @@ from perfmodel.fitting import learning_curve
 from perfmodel.fitting import leave_out as fitting
 from perfmodel.fitting.learning_curve import DRAWS, GIVEN, _transformers, draws
 from perfmodel.fitting.out_of_sample import OutOfSample
-from perfmodel.fitting.runs import measured
 from perfmodel.learned import origins
 from perfmodel.resources import folder
 from perfmodel.specs.store import Catalogue
@@ -96,6 +96,20 @@ def test_transformers_are_left_out_with_their_like(transformers):
     )
 
 
+def test_transformers_of_data_parallel_training_are_learned_from_but_not_judged(transformers):
+    """A network's or an accelerator's rows are left out of either table."""
+    whole = [run for run in shipped_whole_transformers() if run.source in ("hkbu-ddl-benchmarks", "timm")]
+    facts = [leave_out_transformers.facts_of_whole(run) for run in whole]
+    evidence = leave_out_transformers.evidence_of(transformers)
+    evidence = evidence._replace(rows=[*evidence.rows, *facts])
+    ours = np.arange(len(evidence.rows)) >= len(transformers.runs)
+    for test in ("accelerator", "network", "size"):
+        for name, fold in folds(evidence, test).items():
+            assert not (fold.judged & ours).any()
+            if test != "size":
+                assert (fold.seen[ours] == (evidence.of(test)[ours] != name)).all()
+
+
 def test_collectives_are_left_out_with_their_like(collectives):
     evidence = leave_out_collectives.evidence_of(collectives)
     assert not any(evidence.of("network"))
@@ -109,7 +123,7 @@ def test_collectives_are_left_out_with_their_like(collectives):
 
 def test_data_parallel_training_is_left_out_with_its_like():
     rows = measured(shipped_runs(), Catalogue.built_in())
-    evidence = fitting.evidence_of(SimpleNamespace(measured=rows))  # type: ignore[arg-type]
+    evidence = fitting.evidence_of(SimpleNamespace(measured=rows, transformers=None))  # type: ignore[arg-type]
     assert _of(evidence, software="tensorflow")["source"] >= {"lambda-tf", "tf-benchmarks-2017"}
     assert _of(evidence, publisher="OneFlow")["source"] == {"dlperf"}
     assert "Ampere" in _of(evidence, source="timm")["accelerator"]

@@ -15,6 +15,7 @@ from perfmodel.accuracy import leave_out_collectives, leave_out_transformers, pr
 from perfmodel.accuracy.collective_fit import learned_from as learned_collectives
 from perfmodel.accuracy.collective_rows import shipped_measurements
 from perfmodel.accuracy.leave_out import CATEGORIES, folds
+from perfmodel.accuracy.measured_runs import shipped_whole_transformers
 from perfmodel.accuracy.provenance import assumed_of_software, information_shares
 from perfmodel.accuracy.transformer_fit import learned_from
 from perfmodel.accuracy.transformer_rows import shipped_transformer_runs
@@ -39,6 +40,8 @@ NOT_ROWS = {
     "iteration-jitter": "three sources' rows, which the constant names",
     "torchvision-8496": "decoding alone",
     "dali-5362": "read off a chart",
+    "torch-products": "single products",
+    "nvidia-forum": "single products",
     "nanogpt": "tokens of a data set",
 }
 """Sources of measured facts that are no source of rows in ``validation/measured``, and what they are."""
@@ -86,7 +89,9 @@ def test_sources_are_those_whose_rows_tell(kind, computed):
 
 
 def test_priors_have_a_neutral_mean_wherever_their_sources_are_left_out():
-    runs = SimpleNamespace(runs=learned_from(shipped_transformer_runs()), judge=None)
+    runs = SimpleNamespace(
+        runs=learned_from(shipped_transformer_runs()), whole=shipped_whole_transformers(), judge=None
+    )
     assert without_neutral(TRANSFORMERS, leave_out_transformers.evidence_of(runs)) == []
     measured = SimpleNamespace(measured=learned_collectives(shipped_measurements()), judge=None)
     assert without_neutral(COLLECTIVES, leave_out_collectives.evidence_of(measured)) == []

@@ -143,9 +143,7 @@ def test_values_that_share_nothing_out_keep_the_model_of_copies():
             assert table["iteration_time"][row] == pytest.approx(predict(**asked, **one).iteration_time)
     assert sum(swept.refused.values()) == 2
     assert all("--local-batch-size" in reason for reason in swept.refused)
-    assert swept.notes == (
-        "with a layout, bert-large is answered by the transformer model, which was learned from other runs",
-    )
+    assert not swept.notes
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 2**50), st.booleans()), min_size=1))

@@ -54,6 +54,8 @@ class Facts(NamedTuple):
     year: int
     size: float
     """Accelerators."""
+    is_judged: bool = True
+    """Of another kind where not: it is learned from alone."""
 
     @property
     def publisher(self) -> str:
@@ -97,9 +99,10 @@ def folds(evidence: Evidence, test: str) -> dict[str, Fold]:
     Of ``year:Y`` the rows published before Y are seen and the others judged.  Of ``size`` the smaller half is
     seen, and rows of more than twice its largest count of accelerators are judged.
     """
+    is_judged = evidence.of("is_judged")
     if test == "size":
         sizes = evidence.of("size")
-        half = sizes <= np.median(sizes)
+        half = sizes <= np.median(sizes[is_judged])
         whole = {test: Fold(sizes > 2 * sizes[half].max(), half)}
     elif test.startswith("year:"):
         before = evidence.of("year") < int(test.removeprefix("year:"))
@@ -108,9 +111,10 @@ def folds(evidence: Evidence, test: str) -> dict[str, Fold]:
         names = evidence.of(test)
         whole = {name: Fold(names == name, names != name) for name in np.unique(names).tolist() if name}
     sources = evidence.of("source")
+    judged = {name: fold._replace(judged=fold.judged & is_judged) for name, fold in whole.items()}
     return {
         name: fold
-        for name, fold in whole.items()
+        for name, fold in judged.items()
         if fold.judged.any() and len(np.unique(sources[fold.seen])) >= LEAST_SOURCES
     }
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 
 from perfmodel.accuracy.by_source import covering
 from perfmodel.accuracy.leave_out import Evidence, Facts, Fold, Judged, network_family
+from perfmodel.accuracy.measured_runs import shipped_whole_transformers
 from perfmodel.accuracy.measured_table import records
 from perfmodel.accuracy.transformer_compare import novelty_of
 from perfmodel.accuracy.transformer_fit import (
@@ -25,7 +26,7 @@ from perfmodel.accuracy.transformer_fit import (
 )
 from perfmodel.accuracy.transformer_rows import TransformerRun, shipped_transformer_runs
 from perfmodel.accuracy.transformer_software import software_of_row
-from perfmodel.arrays import Array, Flags
+from perfmodel.arrays import Array, Flags, Names
 from perfmodel.resources import folder
 from perfmodel.step.profiled import NORMAL_80, NORMAL_95
 from perfmodel.transformers.job import rows
@@ -37,31 +38,60 @@ KIND = "transformers"
 class TransformerFolds:
     """Fits to some of the measured runs, and what they say of the others."""
 
-    def __init__(self, runs: Sequence[TransformerRun]) -> None:
-        """Take runs that have a case; the fit to all is what others are linearised at."""
-        self.runs = runs
-        self.data: Data = data_of(runs)
-        self.accelerators = np.array([run.accelerator for run in runs])
-        self.stacks = np.array([software_of_row(run.framework).stack for run in runs])
-        self.scores = scores = fit(self.data)
-        self._near = tangent(scores, self.data.jobs)
-        self.by_source = left_out(self.data, scores)
-        """Logarithm of the time by a fit to the other sources [s]: what widths are learned from."""
-        self._by_accelerator = left_out(self.data, scores, groups=self.accelerators)
-        self._by_software = left_out(self.data, scores, groups=self.stacks)
+    def __init__(self, runs: Sequence[TransformerRun], whole: Sequence[TransformerRun] = ()) -> None:
+        """Take runs that have a case; the fit to all is what others are linearised at.
 
-    def logs(self, fold: Fold) -> Array:
-        """Return the logarithm of the time of the judged runs, by a fit to those that are seen [s].
+        Parameters
+        ----------
+        runs : that are judged
+        whole : of one accelerator that holds a transformer whole, which are learned from as well
+        """
+        self.runs, self.whole = runs, whole
+        self.data: Data = data_of([*runs, *whole])
+        self._is_judged = np.arange(len(self.data.logs)) < len(runs)
+        self.scores = fit(self.data)
+        self._near = tangent(self.scores, self.data.jobs)
+
+    @cached_property
+    def accelerators(self) -> Names:
+        """Of all runs, shape (runs,)."""
+        return np.array([run.accelerator for run in (*self.runs, *self.whole)])
+
+    @cached_property
+    def stacks(self) -> Names:
+        """Of all runs, shape (runs,); of those that hold a transformer whole the framework."""
+        stacks = [software_of_row(run.framework).stack for run in self.runs]
+        return np.array([*stacks, *(run.framework for run in self.whole)])
+
+    @cached_property
+    def by_source(self) -> Array:
+        """Logarithm of the time by a fit to the other sources [s]: what widths are learned from."""
+        return left_out(self.data, self.scores)
+
+    @cached_property
+    def _by_accelerator(self) -> Array:
+        return left_out(self.data, self.scores, groups=self.accelerators)
+
+    @cached_property
+    def _by_software(self) -> Array:
+        return left_out(self.data, self.scores, groups=self.stacks)
+
+    def scores_without(self, seen: Flags) -> Array:
+        """Return the standard scores of a fit to the runs that are seen.
 
         Priors have their neutral means where no run of the sources that they rest on is seen.
         """
-        data = self.data.rows(fold.seen)
+        data = self.data.rows(seen)
         drawn_to = neutral_scores(seen=np.unique(data.sources).tolist())
-        scores = fit_near(self._near.rows(fold.seen), data, drawn_to)
-        return log_times(scores, rows(self.data.jobs, fold.judged))
+        return fit_near(self._near.rows(seen), data, drawn_to)
+
+    def logs(self, fold: Fold) -> Array:
+        """Return the logarithm of the time of the judged runs, by a fit to those that are seen [s]."""
+        return log_times(self.scores_without(fold.seen), rows(self.data.jobs, fold.judged))
 
     def widths(self, seen: Flags) -> Fitted:
         """Return what the shipped fit says of widths, learned in the same way from some of the runs alone."""
+        seen = seen & self._is_judged
         data, logs = self.data.rows(seen), self.by_source[seen]
         every = covering(np.abs(logs - data.logs), data.sources)
         accelerators, stacks = self.accelerators[seen], self.stacks[seen]
@@ -76,7 +106,7 @@ class TransformerFolds:
     def judge(self, fold: Fold) -> Judged:
         """Return how far the judged runs are missed, and how wide their intervals are."""
         known = self.widths(fold.seen)
-        runs = [run for run, judged in zip(self.runs, fold.judged.tolist(), strict=True) if judged]
+        runs = [run for run, judged in zip(self.runs, fold.judged.tolist(), strict=False) if judged]
         width = np.array([spread_of(run, known) for run in runs])
         errors = self.data.logs[fold.judged] - self.logs(fold)
         return Judged(errors, NORMAL_80 * width, NORMAL_95 * width)
@@ -112,7 +142,23 @@ def evidence_of(fits: TransformerFolds) -> Evidence:
         for run in fits.runs
         if run.case is not None
     ]
-    return Evidence(KIND, facts, fits.judge)
+    return Evidence(KIND, [*facts, *map(facts_of_whole, fits.whole)], fits.judge)
+
+
+def facts_of_whole(run: TransformerRun) -> Facts:
+    """Return the facts of a run that holds a transformer whole, which is learned from alone."""
+    assert run.case is not None
+    return Facts(
+        run.run_id,
+        run.source,
+        network_family(run.workload),
+        run.case.fabric.accelerator.architecture,
+        run.framework.partition("-")[0],
+        "",
+        run.year,
+        1.0,
+        is_judged=False,
+    )
 
 
 @cache
@@ -129,4 +175,4 @@ def family_of(stack: str) -> str:
 @cache
 def shipped_transformers() -> TransformerFolds:
     """Return fits to the shipped runs that are learned from; made once."""
-    return TransformerFolds(learned_from(shipped_transformer_runs()))
+    return TransformerFolds(learned_from(shipped_transformer_runs()), shipped_whole_transformers())

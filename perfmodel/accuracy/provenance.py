@@ -10,6 +10,7 @@ import numpy as np
 from perfmodel.accuracy import collective_fit as of_collectives
 from perfmodel.accuracy import transformer_fit as of_transformers
 from perfmodel.accuracy.collective_rows import shipped_measurements
+from perfmodel.accuracy.measured_runs import shipped_whole_transformers
 from perfmodel.accuracy.transformer_rows import shipped_transformer_runs
 from perfmodel.arrays import Array, Names
 from perfmodel.calibration import facts
@@ -58,7 +59,8 @@ def information_shares(names: list[str], slopes: Array, weights: Array, sources:
 
 @cache
 def _runs() -> of_transformers.Data:
-    return of_transformers.data_of(of_transformers.learned_from(shipped_transformer_runs()))
+    runs = of_transformers.learned_from(shipped_transformer_runs())
+    return of_transformers.data_of([*runs, *shipped_whole_transformers()])
 
 
 @cache

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from perfmodel.accuracy.campaign import Mode, Outcome
+from perfmodel.accuracy.measured_runs import shipped_whole_transformers
 from perfmodel.accuracy.runs import TRUSTED
 from perfmodel.accuracy.summary import by_group, counts, statistics, trusted
 from perfmodel.accuracy.transformer_fit import Data, data_of, fit, left_out, spreads
@@ -127,8 +128,10 @@ def _spread(run: TransformerRun, spreads: Mapping[str, float]) -> float:
 
 def _out_of_sample(able: list[TransformerRun], data: Data) -> Said:
     trusted = np.array([run.trust in TRUSTED for run in able])
-    learned = data.rows(trusted)
-    logs = left_out(data, fit(learned), trusted)
+    learned, whole = data.rows(trusted), shipped_whole_transformers()
+    every = data_of([*able, *whole])
+    usable = np.append(trusted, np.ones(len(whole), dtype=bool))
+    logs = left_out(every, fit(every.rows(usable)), usable)[: len(able)]
     each = {source: spreads(learned, logs[trusted], source) for source in np.unique(data.sources).tolist()}
     return logs, [_spread(run, each[run.source]) for run in able]
 

@@ -229,11 +229,11 @@ def refit() -> None:
 
     learned = shipped_transformers()
     require_entries("transformer_runs.csv", (run.run_id for run in learned.runs))
-    widths, parameters = learned.widths(np.ones(len(learned.runs), dtype=bool)), named(learned.scores)
+    widths, parameters = learned.widths(np.ones(len(learned.data.logs), dtype=bool)), named(learned.scores)
     table: dict[str, Any] = {
         "made_by": "python -m perfmodel.accuracy.transformer_fit",
         "sha256": hashlib.sha256(learned_bytes("transformer_runs.csv")).hexdigest(),
-        "runs": len(learned.runs),
+        "runs": len(learned.data.logs),
         "sources": len(np.unique(learned.data.sources)),
         "spreads": {kind: float(f"{of:.4g}") for kind, of in widths.spreads.items()},
         "accelerator_spread": float(f"{widths.accelerator_spread:.4g}"),

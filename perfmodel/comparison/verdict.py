@@ -12,7 +12,6 @@ from perfmodel.errors import InputError
 from perfmodel.prediction.ratio import ratio_between
 from perfmodel.prediction.result import Ratio
 from perfmodel.prices import Price, price_words
-from perfmodel.sharing import network_notes
 from perfmodel.units import show
 from perfmodel.workloads import workload
 
@@ -147,10 +146,9 @@ def _of_network(case: Case) -> list[str]:
     """Say what the network of a case is predicted without; nothing of a file that is there no more."""
     asked = case.prediction.scenario
     try:
-        network = workload(asked["workload"], asked.get("sequence_length"))
+        return workload(asked["workload"], asked.get("sequence_length")).notes
     except InputError:
         return []
-    return network_notes(network, case.prediction.model)
 
 
 NETWORK = ("inter_link", "nics", "connections", "network_cap")

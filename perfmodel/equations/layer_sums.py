@@ -168,3 +168,28 @@ def forward_remainder(layer_times: Real, backward_times: Real) -> Real:
     1
     """
     return layer_times - backward_times
+
+
+@formula(cites=(), symbolic=False)
+def time_by_flops(pass_time: Any, flops_per_sample: Any) -> NDArray[Any]:
+    r"""What each layer takes of a pass of all layers, in proportion to its arithmetic.
+
+    .. math:: t_l = t \frac{f_l}{\sum_i f_i}
+
+    Parameters
+    ----------
+    pass_time : t [s], of all layers, a number or shape (..., 1)
+    flops_per_sample : f [FLOP], shape (L,)
+
+    Returns
+    -------
+    layer_times [s], shape (..., L)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> time_by_flops(4.0, np.array([1.0, 0.0, 3.0])).tolist()
+    [1.0, 0.0, 3.0]
+    """
+    layer_times: NDArray[Any] = pass_time * (flops_per_sample / flops_per_sample.sum())
+    return layer_times

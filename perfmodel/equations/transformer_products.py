@@ -150,19 +150,21 @@ def plain_attention_time(
 
 @formula(cites="korthikanti2022")
 def attention_traffic_bytes(
-    tokens: Real, hidden_size: Real, sequence_shards: Real, attention_width: Real
+    tokens: Real, hidden_size: Real, element_bytes: Real, sequence_shards: Real, attention_width: Real
 ) -> Real:
     r"""Bytes that element-wise operations of a layer move, its feed-forward part left out, forward.
 
-    .. math:: D = T\left(\frac{24 h}{n_q} + 8 w_a\right)
+    .. math:: D = T\left(\frac{e\,h}{n_q} + 8 w_a\right)
 
-    Two norms, two sums with what bypasses them and their dropout: 24 B a feature, on one of the ranks that
-    share a sequence; 8 B for each feature of queries and keys or values that is rotated, biased or copied.
+    Two norms, two sums with what bypasses them and, where there is any, their dropout move some bytes of each
+    feature, on one of the ranks that share a sequence; 8 B for each feature of queries and keys or values
+    that is rotated, biased or copied.
 
     Parameters
     ----------
     tokens : T [tokens], of one rank
     hidden_size : h [1]
+    element_bytes : e [B]
     sequence_shards : n_q [1], ranks that share the tokens between products; 1 without sequence parallelism
     attention_width : w_a [1], features of heads and key-value heads of one rank
 
@@ -172,12 +174,12 @@ def attention_traffic_bytes(
 
     Examples
     --------
-    One token of width 10 on one rank, attention 20 wide: 240 and 160.
+    One token of width 10 on one rank, 24 B a feature, attention 20 wide: 240 and 160.
 
-    >>> attention_traffic_bytes(1, 10, 1, 20)
+    >>> attention_traffic_bytes(1, 10, 24, 1, 20)
     400.0
     """
-    return tokens * (24 * hidden_size / sequence_shards + 8 * attention_width)
+    return tokens * (element_bytes * hidden_size / sequence_shards + 8 * attention_width)
 
 
 @formula(cites=())

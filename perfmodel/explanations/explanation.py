@@ -17,7 +17,6 @@ from perfmodel.prediction import predict
 from perfmodel.prediction.memory import unfit
 from perfmodel.prediction.own_runs import remark
 from perfmodel.sensitivity.elasticity import case_of
-from perfmodel.sharing import network_notes
 from perfmodel.specs.conditions import Conditions, checked
 from perfmodel.specs.keywords import SizedOptions, scenario_from
 from perfmodel.specs.scenario import AnyScenario
@@ -98,7 +97,7 @@ def explain(
         notes=[
             *([lacking] if lacking else []),
             *of_own_runs,
-            *network_notes(case.setting.workload, prediction.model),
+            *case.setting.workload.notes,
         ],
         equations=equations_of(result, money),
         turns=crossovers_of(case, result),

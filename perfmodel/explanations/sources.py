@@ -22,10 +22,12 @@ from perfmodel.resolve import Setting
 from perfmodel.resources import folder
 from perfmodel.sensitivity.case import Case
 from perfmodel.sensitivity.inputs import used_links
+from perfmodel.sharing import has_layouts
 from perfmodel.specs import provenance
 from perfmodel.specs.decoder import decoders
 from perfmodel.specs.provenance import Provenance, Quantity, SourcedSpec
 from perfmodel.specs.storage import storages
+from perfmodel.step.evaluate import evaluate
 from perfmodel.step.fabric import machine_limit
 from perfmodel.step.ports import fraction
 from perfmodel.transformers import parameters as transformer_parameters
@@ -114,8 +116,9 @@ def _specs(case: Case) -> list[tuple[SourcedSpec, set[str]]]:
     }
     of_chip |= {f"peak_flops.{setting.peak_format}", "peak_flops.fp32"}
     of_links = {"bandwidth", "achieved_fraction", "flow_bandwidth", "ring_bandwidth"}
-    if setting.layout is not None:
+    if has_layouts(setting.workload):
         of_chip |= {f"achieved_flops.{name}" for name in chip.achieved_flops}
+    if setting.layout is not None:
         of_links = {"bandwidth"}  # its shares were learned from collectives
     result: list[tuple[SourcedSpec, set[str]]] = [(chip, of_chip)]
     if setting.world_size > 1:
@@ -221,9 +224,9 @@ def _of_fit(case: Case) -> list[Source]:
     """The fitted constants, and those that were read off measurements by hand."""
     setting = case.setting
     result: list[Source] = []
-    if setting.layout is not None:
-        result += _of_transformers(setting)
-    else:
+    if has_layouts(setting.workload):
+        result += _of_transformers(case)
+    if setting.layout is None:
         fitted = json.loads(calibration_module.FITTED.read_text("utf-8"))
         runs, files = fitted["runs"], ", ".join(fitted["inputs"])
         rows = f"{runs['one accelerator']} runs on one accelerator and {runs['anchored']} anchored ones"
@@ -254,14 +257,14 @@ def _fit(key: str, fitted: Mapping[str, Any], rows: str, used_for: list[str]) ->
     return _source(key, "fit", text, used_for)
 
 
-def _of_transformers(setting: Setting) -> list[Source]:
+def _of_transformers(case: Case) -> list[Source]:
     """The fit to transformers, and each source that most of what is known of a number rests on."""
     with read_table(folder("validation") / "sources.csv") as file:
         titles = {row["key"]: row["title"] for row in csv.DictReader(file)}
     fitted = json.loads(transformer_parameters.RESULT.read_text("utf-8"))
     many: list[str] = []
     of_one: defaultdict[str, list[str]] = defaultdict(list)
-    for name in _moving(setting):
+    for name in _moving(case):
         source, share = next(iter(origins(TRANSFORMERS)[name].sources.items()))
         if share > MOST:
             of_one[source].append(f"{name} ({share:.0%} of what rows tell of it)")
@@ -273,16 +276,22 @@ def _of_transformers(setting: Setting) -> list[Source]:
     return result + [_source(key, "fit", titles[key], names) for key, names in of_one.items()]
 
 
-def _moving(setting: Setting) -> list[str]:
-    """Return the numbers of its fit that, grown by a tenth, move a setting's time by a thousandth or more."""
-    job, values = job_of(case_of_setting(setting)), transformer_parameters.fitted().parameters
+def _moving(case: Case) -> list[str]:
+    """Return the learned numbers that, grown by a tenth, move a setting's time by a thousandth or more."""
+    setting, known = case.setting, transformer_parameters.fitted().parameters
+    job = None if setting.layout is None else job_of(case_of_setting(setting))
 
     def time(values: Mapping[str, float]) -> float:
+        if job is None:
+            return float(evaluate(setting, case.constants._replace(transformers=values)).iteration_time)
         return float(step_of(job, values).iteration_time)
 
-    usual = time(values)
-    fitted = transformer_parameters.PARAMETERS
-    return [name for name in fitted if abs(time({**values, name: 1.1 * values[name]}) / usual - 1) > 1e-3]
+    usual = time(known)
+    return [
+        name
+        for name in transformer_parameters.PARAMETERS
+        if abs(time({**known, name: 1.1 * known[name]}) / usual - 1) > 1e-3
+    ]
 
 
 def _constants_of(case: Case) -> list[str]:

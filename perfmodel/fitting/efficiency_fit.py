@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from perfmodel.accuracy.measured_runs import Measured
 from perfmodel.accuracy.provenance import Shares, information_shares
 from perfmodel.arrays import Flags
 from perfmodel.efficiency import Efficiency
 from perfmodel.fitting.design import Design
 from perfmodel.fitting.row_weights import HUBER, NOISE, row_weights
-from perfmodel.fitting.runs import Measured
 from perfmodel.least_squares import least_squares
 
 REFIT: dict[str, Any] = {"converged": 1e-5}
@@ -23,9 +23,12 @@ class EfficiencyFit:
     """The fit to every run on one accelerator, and those that leave one source out."""
 
     def __init__(self, measured: Sequence[Measured]) -> None:
-        """Take the measured runs; those on several accelerators are passed over."""
-        self._alone = np.array([row.run.world_size == 1 for row in measured])
-        rows = [row for row in measured if row.run.world_size == 1]
+        """Take the measured runs; those on several accelerators are passed over.
+
+        Of transformers they say how fast linear layers, norms and the like run in any network.
+        """
+        self._alone = np.array([row.is_alone for row in measured])
+        rows = [row for row in measured if row.is_alone]
         self._sources = np.array([row.run.source for row in rows])
         self._design = Design([row.setting for row in rows])
         self.parameters = self._design.parameters

@@ -20,10 +20,10 @@ from perfmodel.accuracy.leave_out import (
     leave_out,
     network_family,
 )
+from perfmodel.accuracy.measured_runs import Measured
 from perfmodel.accuracy.scenarios import scenario_of_run
 from perfmodel.calibration import Calibration
 from perfmodel.fitting.out_of_sample import OutOfSample, shipped
-from perfmodel.fitting.runs import Measured
 from perfmodel.prediction import predict
 from perfmodel.prediction.limits import crossed_link
 from perfmodel.specs.store import Catalogue
@@ -67,9 +67,14 @@ def evidence_of(learned: OutOfSample) -> Evidence:
         for row in rows
     ]
 
+    if learned.transformers is not None:  # of which computation is learned, too
+        others = transformers.evidence_of(learned.transformers).rows[: len(learned.transformers.runs)]
+        facts += [each._replace(is_judged=False) for each in others]
+
     def judge(fold: Fold) -> Judged:
-        judged = [row for row, is_judged in zip(rows, fold.judged.tolist(), strict=True) if is_judged]
-        return judged_by(judged, learned.from_some(fold.seen))
+        judged = [row for row, is_judged in zip(rows, fold.judged.tolist(), strict=False) if is_judged]
+        seen, others = np.split(fold.seen, [len(rows)])
+        return judged_by(judged, learned.from_some(seen, others if len(others) else None))
 
     return Evidence(KIND, facts, judge)
 

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, cached_property, partial
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from perfmodel.accuracy.anchors import Anchors
+from perfmodel.accuracy.leave_out_transformers import TransformerFolds, shipped_transformers
+from perfmodel.accuracy.measured_runs import (
+    Measured,
+    measured,
+    shipped_whole_transformers,
+    whole_transformers,
+)
 from perfmodel.accuracy.runs import TRUSTED, Run, shipped_runs
 from perfmodel.accuracy.scenarios import scenario_of_run
 from perfmodel.arrays import Flags, Names
@@ -16,7 +23,7 @@ from perfmodel.calibration import Calibration, before_fit, with_scaling
 from perfmodel.errors import InputError
 from perfmodel.fitting.components import Scaled, learn_components, learn_freedom
 from perfmodel.fitting.efficiency_fit import EfficiencyFit
-from perfmodel.fitting.runs import Measured, measured, reach
+from perfmodel.fitting.runs import reach
 from perfmodel.fitting.runs import seen as seen_of
 from perfmodel.fitting.scaling_fit import Anchored, ScalingFit
 from perfmodel.fitting.spread import Miss, learn_spread
@@ -28,6 +35,7 @@ from perfmodel.processes import each
 from perfmodel.resolve import resolve
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.layer_rates import conditions
+from perfmodel.transformers.parameters import fitted, named
 
 LeftOut: TypeAlias = tuple[Literal["source", "architecture"], str]
 """What a fold leaves out."""
@@ -80,6 +88,35 @@ class OutOfSample:
         self._known: dict[str | None, Calibration] = {}
 
     @cached_property
+    def transformers(self) -> TransformerFolds | None:
+        """The fit to runs of transformers, with those measured ones that hold one whole; None without any."""
+        whole = whole_transformers(self.measured)
+        if not whole:
+            return None
+        times = [(run.run_id, run.time) for run in whole]
+        if times == [(run.run_id, run.time) for run in shipped_whole_transformers()]:
+            return shipped_transformers()
+        return TransformerFolds(shipped_transformers().runs, whole)
+
+    def of_transformers(self, seen: Flags | None = None, others: Flags | None = None) -> Mapping[str, float]:
+        """Return what is learned of transformers, to six digits.
+
+        Parameters
+        ----------
+        seen : of all measured runs those that may be learned from, shape (measured,); all by default
+        others : the same of the shipped runs of transformers, shape (runs,)
+        """
+        folds = self.transformers
+        if folds is None:
+            return fitted().parameters
+        ids = {run.run_id for run in folds.whole}
+        is_whole = np.array([row.run.run_id in ids for row in self.measured])
+        every = np.ones(len(folds.runs), dtype=bool) if others is None else others
+        every = np.append(every, np.ones(len(folds.whole), dtype=bool) if seen is None else seen[is_whole])
+        scores = folds.scores if every.all() else folds.scores_without(every)
+        return {name: float(f"{value:.6g}") for name, value in named(scores).items()}
+
+    @cached_property
     def scaling(self) -> ScalingFit:
         """The fit to runs on several accelerators."""
         return ScalingFit([*self._anchored()], self._efficient(None), self.jobs)
@@ -103,17 +140,18 @@ class OutOfSample:
         """The calibration that judges ``run``."""
         return self.calibration(run.source if run.source in self.sources else None)
 
-    def from_some(self, seen: Flags) -> Calibration:
+    def from_some(self, seen: Flags, others: Flags | None = None) -> Calibration:
         """Return what is learned from some of the measured runs, the width of intervals from specs included.
 
         Parameters
         ----------
         seen : which of ``measured``, shape (measured,)
+        others : as of ``of_transformers``
         """
         misses = [miss for place, miss in enumerate(self._misses["specs"]) if seen[place]]
         farther = [miss for place, miss in self._farther if seen[place]]
         left_out = frozenset(self.sources).difference(self._groups["source"][seen].tolist())
-        return self._scaled(seen, left_out)._replace(spread={"specs": learn_spread(misses, farther)})
+        return self._scaled(seen, left_out, others)._replace(spread={"specs": learn_spread(misses, farther)})
 
     def counts(self) -> dict[str, int]:
         """How many runs each part was fitted to."""
@@ -145,7 +183,9 @@ class OutOfSample:
             rows.append(Scaled(miss.source, error, width, communication, {**keys, "link": link}))
         return {**learn_components(rows), "freedom": learn_freedom(rows)}
 
-    def _efficient(self, seen: Flags | None, left_out: frozenset[str] = frozenset()) -> Calibration:
+    def _efficient(
+        self, seen: Flags | None, left_out: frozenset[str] = frozenset(), others: Flags | None = None
+    ) -> Calibration:
         """Return what is learned of one accelerator from some of the measured runs, or from all.
 
         What was known before rests on no source of ``left_out`` alone.
@@ -153,11 +193,17 @@ class OutOfSample:
         kept = [True] * len(self.measured) if seen is None else seen.tolist()
         rows = [row for row, is_kept in zip(self.measured, kept, strict=True) if is_kept]
         known = before_fit(left_out)._replace(seen=seen_of(rows), reach=reach(rows))
-        return known._replace(efficiency=self.efficiency.efficiency(seen))
+        efficiency = self.efficiency.efficiency(seen)
+        return known._replace(
+            efficiency=efficiency,
+            transformers={**self.of_transformers(seen, others), **efficiency.half_rates},
+        )
 
-    def _scaled(self, seen: Flags | None, left_out: frozenset[str] = frozenset()) -> Calibration:
+    def _scaled(
+        self, seen: Flags | None, left_out: frozenset[str] = frozenset(), others: Flags | None = None
+    ) -> Calibration:
         """Return what is learned from some of the measured runs, intervals aside."""
-        constants = self._efficient(seen, left_out)
+        constants = self._efficient(seen, left_out, others)
         return with_scaling(constants, self.scaling.numbers(constants, seen))
 
     def _anchored(self) -> Iterator[Anchored]:
@@ -194,7 +240,7 @@ class OutOfSample:
     @cached_property
     def _judged(self) -> dict[LeftOut, Judged]:
         """What each source and each architecture is judged by, and how far that misses it."""
-        _ = self.scaling  # around which the folds are fitted, in whichever process
+        _ = self.transformers, self.scaling  # around which the folds are fitted, in whichever process
         left_out: list[LeftOut] = [("source", source) for source in self.sources]
         left_out += [("architecture", name) for name in self.architectures]
         return dict(each(OutOfSample.judge, self, left_out, self.jobs))
@@ -206,10 +252,11 @@ class OutOfSample:
         """
         what, name = left_out
         mine = self._groups[what] == name
+        others = self._others(what, name)
         if what == "source":
-            constants = self._scaled(~mine)
+            constants = self._scaled(~mine, others=others)
         else:
-            constants, mine = self._efficient(~mine), mine & self._alone
+            constants, mine = self._efficient(~mine, others=others), mine & self._alone
         misses: dict[int, tuple[Miss, Miss | None]] = {}
         for place in np.flatnonzero(mine).tolist():
             row = self.measured[place]
@@ -217,6 +264,15 @@ class OutOfSample:
             anchored = None if anchor is None else self._miss(row, constants, anchor)
             misses[place] = self._miss(row, constants, None), anchored
         return Judged(constants, misses)
+
+    def _others(self, what: str, name: str) -> Flags | None:
+        """Which of the shipped runs of transformers may be learned from where something is left out."""
+        if self.transformers is None:
+            return None
+        runs = self.transformers.runs
+        if what == "source":
+            return np.array([run.source != name for run in runs])
+        return np.array([run.case is None or run.case.fabric.accelerator.pool != name for run in runs])
 
     def _miss(self, row: Measured, constants: Calibration, anchor: float | None) -> Miss:
         scenario = scenario_of_run(row.run, self._catalogue, anchor)

@@ -1,41 +1,12 @@
-"""The measured runs that can be learned from."""
+"""What measured runs were made with, and how far they reach."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
-from perfmodel.accuracy.held_out import UNSEEN
-from perfmodel.accuracy.runs import TRUSTED, Run
-from perfmodel.accuracy.scenarios import Refused, measured_time, scenario_of_run
-from perfmodel.errors import InputError
+from perfmodel.accuracy.measured_runs import Measured
 from perfmodel.prediction.interval import local_batch_of, software_of
 from perfmodel.prediction.limits import crossed_link
-from perfmodel.resolve import Setting, resolve
-from perfmodel.specs.store import Catalogue
-
-
-class Measured(NamedTuple):
-    """A run, the setting the model takes it for, and what it took."""
-
-    run: Run
-    setting: Setting
-    time: float
-    """Measured iteration time [s]."""
-
-
-def measured(runs: Iterable[Run], catalogue: Catalogue) -> list[Measured]:
-    """Return the trusted runs that the model can be asked for, in order, but for those of ``UNSEEN``."""
-    result = []
-    for run in runs:
-        time = measured_time(run)
-        if run.trust not in TRUSTED or time is None or run.source in UNSEEN:
-            continue
-        try:
-            result.append(Measured(run, resolve(scenario_of_run(run, catalogue), catalogue), time))
-        except (Refused, InputError):
-            continue  # validate names each of them, with the reason
-    return result
 
 
 def seen(rows: Sequence[Measured]) -> dict[str, frozenset[str]]:

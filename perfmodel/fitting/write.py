@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from perfmodel.accuracy.held_out import learned_bytes, require_entries
+from perfmodel.accuracy.leave_out_transformers import shipped_transformers
 from perfmodel.accuracy.runs import shipped_runs
 from perfmodel.fitting.out_of_sample import OutOfSample
 from perfmodel.reading import LARGEST_TEXT, read_bytes
@@ -59,6 +60,7 @@ def fitted(learned: OutOfSample, inputs: Inputs | None = None) -> dict[str, Any]
     """
     inputs = inputs or inputs_of()
     constants = learned.calibration()
+    own = learned.transformers not in (None, shipped_transformers())
     return {
         "made_by": "perfmodel calibrate",
         "inputs": list(inputs.names),
@@ -66,6 +68,7 @@ def fitted(learned: OutOfSample, inputs: Inputs | None = None) -> dict[str, Any]
         "runs": learned.counts(),
         "efficiency": learned.efficiency.numbers(),
         "scaling": learned.scaling.numbers(),
+        **({"transformers": dict(constants.transformers)} if own else {}),
         "seen": {kind: sorted(names) for kind, names in constants.seen.items()},
         "reach": {name: list(ends) for name, ends in sorted(constants.reach.items())},
         "spread": {mode: spread._asdict() for mode, spread in constants.spread.items()},

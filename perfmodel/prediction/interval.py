@@ -28,6 +28,7 @@ from perfmodel.prediction.limits import crossed_link
 from perfmodel.prediction.open_options import left_to_defaults
 from perfmodel.prediction.result import Interval
 from perfmodel.resolve import Setting
+from perfmodel.sharing import has_layouts
 from perfmodel.step.computation import Computation
 from perfmodel.step.evaluate import Step
 from perfmodel.step.layer_rates import conditions, unit
@@ -127,11 +128,12 @@ def strengths(
     learned, seen = constants.efficiency, constants.seen
     several = (setting.world_size > 1) * 1.0
     batches = constants.reach.get(local_batch_of(setting))
+    is_whole = has_layouts(setting.workload) and batches is not None
     result = {
         "always": 1.0,
         "unseen accelerator": float(accelerator.id not in seen["accelerator"]),
         "unseen architecture": float(not learned.knows(f"architecture/traffic/{accelerator.pool}")),
-        "unseen network": float(not learned.knows(f"workload/{setting.workload.id}")),
+        "unseen network": float(not (learned.knows(f"workload/{setting.workload.id}") or is_whole)),
         IS_NEW: float(is_new_to(setting, constants)),
         "beyond batch": _beyond(setting.local_batch_size, batches) if batches else 0.0,
         "world size": ops.log(setting.world_size * 1.0),

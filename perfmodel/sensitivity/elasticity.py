@@ -14,6 +14,7 @@ from perfmodel.prices import price_of, server_price_of
 from perfmodel.resolve import Setting
 from perfmodel.sensitivity.case import Answer, Case, Names, answer, with_numbers
 from perfmodel.sensitivity.inputs import Input, inputs_of
+from perfmodel.sharing import has_layouts
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.laid_out import LaidOut
 from perfmodel.specs.layout import DEGREES
@@ -233,7 +234,7 @@ def sums(case: Case) -> dict[str, Sum]:
     input lies on a kink its elasticity is not one number, but the time still changes smoothly if all inputs
     of the unit change together, which keeps them on the kink: that change is returned there.
     """
-    if case.setting.layout is not None:
+    if has_layouts(case.setting.workload):
         return {}  # its constants are learned with units of their own, and are no inputs here
     here = derivatives(case)
     inputs = [which for which, _ in here.inputs(inner=True)]

@@ -14,7 +14,6 @@ from perfmodel.prices import price_words
 from perfmodel.sensitivity.arms import choices
 from perfmodel.sensitivity.crossovers import crossovers
 from perfmodel.sensitivity.elasticity import Elasticity, Sensitivity, sums
-from perfmodel.sharing import network_notes
 from perfmodel.specs.store import Catalogue
 
 MOST = 1e3
@@ -137,7 +136,7 @@ def _sides(of: Elasticity) -> dict[str, float | None]:
 
 def _notes(result: Sensitivity) -> list[str]:
     setting = result.case.setting
-    lines = network_notes(setting.workload, "data-parallel" if setting.layout is None else "transformer")
+    lines = list(setting.workload.notes)
     if result.case.price is None:
         lines.append(
             f"no known price of {setting.node.id}: give --price, USD per hour of one node, for its cost"

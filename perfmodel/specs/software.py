@@ -53,6 +53,8 @@ class Release(Spec):
     """A compiler or hand-written kernels join elementwise operations with their neighbours."""
     unfused_transformer: bool = False
     """A static graph that runs every small operation of a transformer as a kernel of its own."""
+    activations_in_32: bool = False
+    """A transformer's norms and activations stay in fp32 under mixed precision."""
     channels_first: bool = False
     """Images lie as NCHW, which matrix units read only after a transpose."""
     winograd: Literal["none", "forward", "full"] = "full"

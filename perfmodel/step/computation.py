@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from perfmodel import ops
 from perfmodel.calibration import Calibration
 from perfmodel.equations.host_pace import (
     device_time,
@@ -26,8 +27,10 @@ from perfmodel.equations.layer_sums import (
     forward_passes,
     forward_remainder,
     sum_over_layers,
+    time_by_flops,
 )
 from perfmodel.resolve import Setting
+from perfmodel.sharing import has_layouts
 from perfmodel.step.layer_rates import (
     arithmetic,
     busy_times,
@@ -98,6 +101,8 @@ def computation(
     Computation, of a column of plans with times of shape (plans,), by layer (plans, layers)
     """
     steps = setting.accumulation_steps if steps is None else steps
+    if has_layouts(setting.workload):
+        return _of_transformer(setting, local_batch_size, calibration, steps, forward_layers)
     table, learned = layer_table(setting.workload), calibration.efficiency
     tables = setting.workload.tables
     if tables is not None:
@@ -146,6 +151,39 @@ def computation(
         table.all_kernels,
         forward_by_layer,
         with_effect(backward, effect),
+        1 - 1 / (stretch * stretch),
+    )
+
+
+def _of_transformer(
+    setting: Setting, local_batch_size: Any, calibration: Calibration, steps: Any, forward_layers: bool | None
+) -> Computation:
+    """Return the same of a transformer; the rows of its table take each pass in turn, by their FLOP."""
+    from perfmodel.transformers.computation import Passes, passes_of
+
+    by_plan = getattr(local_batch_size, "ndim", 0) == 2
+    micro = local_batch_size[..., 0] if by_plan else local_batch_size
+    passes = passes_of(setting, calibration.transformers, micro, steps)
+    own = calibration.own
+    if own is not None:
+        effect = ops.exp(own.computation(conditions(setting)))
+        passes = Passes(*(with_effect(time, effect) for time in passes))
+    table = layer_table(setting.workload)
+    backward = time_by_flops(along_layers(passes.paced_backward), backward_passes(table.flops))
+    forward_by_layer: Any = 0.0
+    if setting.overlap in NEED_FORWARD if forward_layers is None else forward_layers:
+        forward_by_layer = time_by_flops(along_layers(passes.paced_forward), forward_passes(table.flops))
+    paced = both_passes(passes.paced_forward, passes.paced_backward)
+    stretch = host_stretch(paced, both_passes(passes.forward, passes.backward))
+    return Computation(
+        passes.forward,
+        passes.backward,
+        launch_time(paced, passes.forward, passes.backward),
+        passes.update,
+        passes.overhead,
+        table.all_kernels,
+        forward_by_layer,
+        backward,
         1 - 1 / (stretch * stretch),
     )
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from perfmodel import ops
 from perfmodel.resolve import Setting
 from perfmodel.specs.workload import Layer, Workload
 from perfmodel.step.layer_rates import VECTOR_FP32, unit
@@ -60,7 +61,8 @@ def saving(layer: Layer) -> float:
 def least_flops(workload: Workload) -> float:
     """Return the operations of one sample's forward and backward pass that no algorithm avoids [FLOP]."""
     if workload.architecture is not None and workload.tokens is not None:
-        return float(step_flops(workload.architecture, 1, workload.tokens))
+        flops: float = ops.number(step_flops(workload.architecture, 1, workload.tokens))
+        return flops
     every = workload.column("forward_flops") + workload.column("backward_flops")
     least: float = sum((every / np.array([saving(layer) for layer in workload.layers])).tolist())
     return least

@@ -7,8 +7,6 @@ from typing import Any, Final
 
 from perfmodel.errors import InputError
 from perfmodel.named import BY_ID, meaning_of
-from perfmodel.sharing import has_layouts, layout_note, predicts_tokens
-from perfmodel.specs.layout import NEUTRAL
 from perfmodel.specs.options import Axis, declared
 from perfmodel.specs.scenario import Scenario, by_field, field_of
 from perfmodel.specs.store import Catalogue
@@ -66,10 +64,7 @@ def axes(options: Mapping[str, Any], catalogue: Catalogue) -> tuple[Axes, tuple[
         raise InputError("local_batch_size and global_batch_size: give one, the other follows")
     notes = list(_by_id(result, catalogue))
     _check_names(result)
-    networks = [workload(name, None) for name in result["workload"]]
-    notes += [note for network in networks for note in network.notes]
-    if _shares_out(result):
-        notes += [layout_note(each) for each in networks if has_layouts(each) and not predicts_tokens(each)]
+    notes += [note for name in result["workload"] for note in workload(name, None).notes]
     return result, tuple(notes)
 
 
@@ -106,12 +101,6 @@ def _from_profile(result: Axes) -> Axes:
     one = Scenario.model_construct(**{name: values[0] for name, values in result.items()})
     filled, _ = completed(one, read_profile(result["profile"][0]))
     return {name: (getattr(filled, name),) for name in filled.model_fields_set - set(result)}
-
-
-def _shares_out(result: Axes) -> bool:
-    """Whether a network is shared out, recomputed or adapted in any scenario."""
-    given = (value not in neutral for name, neutral in NEUTRAL.items() for value in result[name])
-    return "fsdp" in result["strategy"] or any(given)
 
 
 def _by_id(result: Axes, catalogue: Catalogue) -> tuple[str, ...]:

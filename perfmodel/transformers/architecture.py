@@ -120,7 +120,7 @@ def _projected_width(model: Architecture, value_size: int) -> Any:
 def _attended(model: Architecture, sequence_length: int) -> float:
     """Mean over layers of the scores that are computed, over half of all."""
     if model.bidirectional:
-        return 2.0
+        return 2
     shares = (
         _causal_share(model.attends_to(layer, sequence_length) / sequence_length)
         for layer in range(int(ops.plain(model.layers)))

@@ -44,6 +44,8 @@ BACKWARD_KERNELS = 1.6
 """Over forward."""
 ROUNDING = 1e-12
 """Of a time: less is none."""
+AROUND_BYTES, DROPOUT_BYTES = 16, 8
+"""Of a feature: two norms, and two sums with what bypasses them; the dropout of both."""
 DISPATCH_START = 24e-6
 """Two small collectives [s]."""
 
@@ -62,6 +64,8 @@ class Rates(NamedTuple):
     elementwise: Any
     """[B/s]"""
     half_depth: Any
+    half_columns: Any
+    half_work: Any
 
 
 class Layer(NamedTuple):
@@ -80,6 +84,8 @@ class Layer(NamedTuple):
     """Traffic of routed tokens."""
     backward: Any
     """Of all that, what the backward pass takes."""
+    gaps_backward: Any
+    """Of that, what it loses to the host's pace."""
 
     @property
     def time(self) -> Any:
@@ -110,18 +116,25 @@ def rates_of(job: Job, p: Values) -> Rates:
     for name, factor in (("early", p["early"]), ("eager", p["eager"]), ("deepspeed", p["deepspeed"])):
         slower = slower * where(software.pace == PACES.index(name), factor, 1.0)
     slower = slower * where(software.pace == PACES.index("xla"), xla, 1.0)
+
+    def half(size: str) -> Any:
+        return where(chip.on_vector_units, p[f"half_{size}/vector"], p[f"half_{size}/matrix"])
+
     power = ops.minimum(chip.power, 1.0) ** p["power"]
-    able = p["product"] * power / (slower * where(job.model.is_misaligned, p["misaligned"], 1.0))
-    half = chip.product_rate * able
+    product = where(software.in_32_bits, p["product_32"], p["product"]) * power
+    able = product / (slower * where(job.model.is_misaligned, p["misaligned"], 1.0))
+    in_16 = chip.product_rate * able
     plain = p["flash"] * where(software.biased_attention, p["biased"], 1.0)
     hopper = where(software.newest_flash, p["flash_newest"], p["flash_hopper"])
     return Rates(
-        where(software.in_8_bits, chip.product_rate_8 * able * p["product_8"], half),
-        chip.product_rate * p["product"] * power / slower,
+        where(software.in_8_bits, chip.product_rate_8 * able * p["product_8"], in_16),
+        chip.product_rate * product / slower,
         chip.product_rate * power * where(chip.is_hopper, hopper, plain),
         chip.memory_bandwidth * p["product_memory"],
         chip.memory_bandwidth * p["element_memory"] / slower,
-        p["half_depth"] * where(software.in_8_bits, 2.0, 1.0),
+        half("depth") * where(software.in_8_bits, 2.0, 1.0),
+        half("columns"),
+        half("work"),
     )
 
 
@@ -147,8 +160,8 @@ def three_products(
         on.product_memory,
         job.chip.compute_units,
         on.half_depth,
-        p["half_columns"],
-        p["half_work"],
+        on.half_columns,
+        on.half_work,
     )
     of_inputs = matrix_product_time(n1, n3, n2, *shared)
     of_weights = ops.where(frozen, 0.0, matrix_product_time(n2, n1, n3, *shared))
@@ -175,10 +188,15 @@ def layer_of(job: Job, p: Values, on: Rates) -> Layer:
     inputs = 2 * model.hidden + (model.heads * model.value_size + model.feed_forward) / tensor
     cast = where(software.in_8_bits, cast_traffic_bytes(tokens, inputs, p["cast"]), 0.0)
     around = attention_traffic_bytes(
-        tokens, model.hidden, shards, (model.heads + model.kv_heads) * model.head_size / tensor
+        tokens,
+        model.hidden,
+        where(software.dropout, DROPOUT_BYTES, 0) + AROUND_BYTES,
+        shards,
+        (model.heads + model.kv_heads) * model.head_size / tensor,
     )
     gates = gate_traffic_bytes(tokens, model.matrices - 1, model.feed_forward / tensor)
     moved = (around + model.dense_share * gates) * where(software.fused, p["fusion"], 1.0) * p["element"]
+    moved = moved * where(software.unfused, p["unfused"], 1.0) * where(software.activations_in_32, 2.0, 1.0)
     moved = moved + cast * (1 - 0.5 * routed)
     if has_experts:
         moved = moved + routed * _routed_bytes(job, p)
@@ -238,6 +256,7 @@ def layer_of(job: Job, p: Values, on: Rates) -> Layer:
             host=waits,
             again=sent_again,
         ),
+        gaps_backward,
     )
 
 
@@ -319,10 +338,13 @@ def _attention(job: Job, p: Values, on: Rates) -> tuple[Any, Any]:
         on.product_memory,
         job.chip.compute_units,
         on.half_depth / 2,
-        p["half_columns"],
-        p["half_work"],
+        on.half_columns,
+        on.half_work,
     )
-    plain = plain_attention_time(one, tokens * length * heads, p["score"], on.elementwise)
+    software, where = job.stack, ops.where
+    score = p["score"] * where(software.fused | (software.dropout == 0), 1.0, p["loose_scores"])
+    score = score * where(software.unfused, p["unfused"], 1.0) * where(software.in_32_bits, 2.0, 1.0)
+    plain = plain_attention_time(one, tokens * length * heads, score, on.elementwise)
     flash = job.stack.flash
     backward = repeated_time(p["flash_backward"], kernel), repeated_time(2, plain)
     return ops.where(flash, kernel, plain), ops.where(flash, *backward)

@@ -31,10 +31,14 @@ measured in 16 bits, from A100 to GB200, between 0.73 and 0.87)."""
 BORROWED_SHARES = {"AMD": 0.58, TPU_VENDOR: 0.95}
 """The same of other vendors: of AMD the mean of MI300X, MI325X and MI355X (0.51 to 0.62); a TPU's clocks stay
 (assumed)."""
+VECTOR_SHARE = 1.0
+"""The same of products in fp32, by ordinary units (assumed)."""
 EIGHT_OVER_SIXTEEN = 0.75 / BORROWED_SHARE
 """The share in 8 bits over that in 16, where nobody measured it (in 8 bits: 0.71 to 0.78)."""
 
 
+IN_32_BITS = ("fp32", "tf32")
+"""Precisions whose activations take 4 B."""
 FARTHEST = 2.0**22
 """More than ranks can lie apart: makes one number of a group's size and stride."""
 
@@ -56,6 +60,8 @@ class Chip(NamedTuple):
     capability: Any
     """CUDA's; 0 of what has none."""
     is_tpu: Any
+    on_vector_units: Any
+    """Products run on ordinary units, not on those for matrices."""
 
     @property
     def is_hopper(self) -> Any:
@@ -68,14 +74,24 @@ class Chip(NamedTuple):
         return self.capability >= BLACKWELL
 
 
-def chip_of(accelerator: Accelerator) -> Chip:
-    """Return what the specs of an accelerator say; a product nobody measured is a share of its peak."""
+def chip_of(accelerator: Accelerator, precision: str = "amp") -> Chip:
+    """Return what the specs of an accelerator say; a product nobody measured is a share of its peak.
+
+    Parameters
+    ----------
+    accelerator : whose specs
+    precision : of its products; ``fp32`` and ``tf32`` are told from all others, which are in 16 bits
+    """
     half: Any = "bf16" if "bf16" in accelerator.peak_flops else accelerator.training_peak("amp")[1]
     share = BORROWED_SHARES.get(accelerator.vendor, BORROWED_SHARE)
     rate = _best(accelerator, half, share)
     eight = rate
     if "fp8" in accelerator.peak_flops:
         eight = _best(accelerator, "fp8", EIGHT_OVER_SIXTEEN * rate / accelerator.peak_flops[half].value)
+    kept_in = half
+    if precision in IN_32_BITS:
+        _, kept_in = accelerator.training_peak(precision)
+        rate = _best(accelerator, kept_in, share if precision == "tf32" else VECTOR_SHARE)
     measured_at, own = accelerator.achieved_tdp, accelerator.tdp
     return Chip(
         rate,
@@ -86,6 +102,7 @@ def chip_of(accelerator: Accelerator) -> Chip:
         ops.number(accelerator.matrix_units or accelerator.compute_units),
         accelerator.compute_capability or 0.0,
         accelerator.is_tpu,
+        kept_in in ("fp32", "fp16-vector"),
     )
 
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from perfmodel.calibration import calibration
-from perfmodel.efficiency import GROUPS, SIZES
 from perfmodel.evidence import TRANSFORMERS
 from perfmodel.learned import neutral_means
 from perfmodel.tracing import TRACE
@@ -37,6 +36,7 @@ class Prior(NamedTuple):
 PARAMETERS: dict[str, Prior] = {
     # products
     "product": Prior(0.90, 0.10, "of the best measured product, what a large one reaches in training"),
+    "product_32": Prior(0.90, 0.10, "as product, in fp32 and tf32"),
     "product_memory": Prior(0.80, 0.10, "of nominal memory bandwidth, in products"),
     "product_8": Prior(0.85, 0.15, "of the best measured product in 8 bits, over the same in 16"),
     "cast": Prior(6.0, 0.40, "to cast, scale and transpose an operand [B]"),
@@ -50,10 +50,12 @@ PARAMETERS: dict[str, Prior] = {
     "flash_backward": Prior(3.0, 0.15, "time of its backward pass, over forward"),
     "biased": Prior(0.70, 0.10, "rate of the kernel that adds a bias to scores, over FlashAttention 2"),
     "score": Prior(6.0, 0.20, "of a score in memory, beyond its products [B]"),
+    "loose_scores": Prior(2.0, 0.20, "the same where softmax and dropout are not one kernel, over that"),
     # what passes memory between products
     "element": Prior(1.0, 0.30, "bytes over those counted"),
     "element_memory": Prior(0.60, 0.10, "of nominal memory bandwidth"),
     "element_backward": Prior(1.5, 0.20, "bytes of the backward pass, over forward"),
+    "unfused": Prior(2.0, 0.30, "bytes of a static graph that runs every small operation as a kernel"),
     "fusion": Prior(0.60, 0.20, "bytes that fusion leaves"),
     "routing": Prior(25.0, 0.40, "of a routed feature: router, permutation [B]"),
     "logit": Prior(20.0, 0.40, "of a logit, forward and backward [B]"),
@@ -99,13 +101,12 @@ Values = Mapping[str, Any]
 
 @cache
 def half_rates() -> dict[str, float]:
-    """Return where a product reaches half its rate on matrix units, by name, as all networks' runs say.
+    """Return where a product reaches half its rate, by ``SIZE/GROUP``, as all networks' runs say.
 
     They are those of the fit to data-parallel training (half_depth 56, half_work 4,330): from the same priors
     the runs of transformers come to 63 and 4,160, and sources that are left out are missed by as much.
     """
-    half = calibration().efficiency.half[:, GROUPS.index("matrix")]
-    return dict(zip(SIZES, half.tolist(), strict=True))
+    return calibration().efficiency.half_rates
 
 
 def named(scores: Array) -> dict[str, float]:

@@ -9,7 +9,7 @@ from perfmodel.ops import where
 from perfmodel.specs.layout import ZERO_3, Layout
 from perfmodel.specs.software import AMPERE, Launch, Pace, Release, States
 from perfmodel.transformers.architecture import Dimensions
-from perfmodel.transformers.machine import Chip
+from perfmodel.transformers.machine import IN_32_BITS, Chip
 
 PACES: tuple[Pace, ...] = get_args(Pace)
 LAUNCHES: tuple[Launch, ...] = get_args(Launch)
@@ -75,6 +75,12 @@ class Software(NamedTuple):
     """The host does not wait for the number of routed tokens: dropped tokens, or CUDA graphs."""
     host_update: Any
     """The optimizer works on the host."""
+    unfused: Any
+    """Every small operation is a kernel of its own."""
+    in_32_bits: Any
+    """Products and what passes memory between them are in fp32, or in tf32, which lies in memory as fp32."""
+    activations_in_32: Any
+    """Norms and activations of a layer are in fp32."""
     tuned: Any
     """Set up by those who build the stack or the machine."""
 
@@ -150,5 +156,8 @@ def software_of(stack: Release, chip: Chip, model: Dimensions, layout: Layout, o
         adapter_rank=ops.number(options.adapter_rank),
         static_dispatch=options.drops_tokens or options.graphs,
         host_update=options.host_update,
+        unfused=stack.unfused_transformer,
+        in_32_bits=options.precision in IN_32_BITS,
+        activations_in_32=options.precision in IN_32_BITS or stack.activations_in_32,
         tuned=options.tuned,
     )

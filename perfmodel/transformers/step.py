@@ -91,7 +91,7 @@ def step_of(job: Job, p: Values, layer: Layer | None = None) -> Step:
     send = travel_time(job.groups.stage, message, p)
     sends = stage_transfer_time(steps, stages, layout.virtual_stages, send, p["send_exposed"])
     exposed, hidden, own = _data(job, p, layer_time, layer.backward)
-    update = _update(job, p, on, own)
+    update = update_time(job, p, on, own)
     overhead = where(job.stack.slow_start, p["step_slow"], p["step"])
     contention = repeated_time(p["contention"], hidden)
     work = time_of_parts(
@@ -254,7 +254,8 @@ def _traffic(job: Job, p: Values, held: Any, trained: Any, gather_way: Any, redu
     return where(layout.sharding == ZERO_3, zero_3, where(layout.sharding > 0, once, summed))
 
 
-def _update(job: Job, p: Values, on: Rates, own: Any) -> Any:
+def update_time(job: Job, p: Values, on: Rates, own: Any) -> Any:
+    """Return what Adam takes on parameters whose states a rank keeps [s]."""
     software, where = job.stack, ops.where
     cast = AUTOCAST_STEP_BYTES + AUTOCAST_BYTES * job.layout.accumulation_steps
     moved = p["update"] + where(software.casts_weights, cast, 0.0)

@@ -1,0 +1,86 @@
+"""What one accelerator takes for a transformer that it holds whole, whatever exchanges its gradients."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from perfmodel.equations.transformer_pipeline import repeated_time, time_beyond, time_of_parts
+from perfmodel.resolve import Setting
+from perfmodel.specs.formats import OPTIMIZERS
+from perfmodel.specs.layout import Layout
+from perfmodel.transformers.evaluate import fabric_of_setting, known_dimensions, network_of
+from perfmodel.transformers.job import Case, Job
+from perfmodel.transformers.layer import layer_of, rates_of
+from perfmodel.transformers.machine import IN_32_BITS, NOWHERE, Groups, chip_of
+from perfmodel.transformers.parameters import Values
+from perfmodel.transformers.software import Options, software_of
+from perfmodel.transformers.step import head_times, held_parameters, update_time
+
+PASSES_OF_HEAD = 3
+"""Of logits, loss and embeddings: forward, and the gradients of inputs and weights, all of one length."""
+NO_GROUPS = Groups(*[NOWHERE] * len(Groups._fields))
+
+
+class Passes(NamedTuple):
+    """Times of one micro-batch, and of an update [s]."""
+
+    forward: Any
+    """On the accelerator, without gaps between kernels."""
+    backward: Any
+    paced_forward: Any
+    """With the gaps by which the host's pace lengthens it."""
+    paced_backward: Any
+    update: Any
+    overhead: Any
+    """Of an iteration, whatever it does."""
+
+
+def job_of_whole(setting: Setting, local_batch_size: Any, steps: Any) -> Job:
+    """Return what one accelerator does that holds the whole network: every degree is 1, nothing travels."""
+    model, length = network_of(setting.workload)
+    dimensions, chip = known_dimensions(model, length), chip_of(setting.accelerator, setting.precision)
+    layout = Layout(micro_batch_size=local_batch_size, accumulation_steps=steps)
+    precision = setting.precision if setting.precision in IN_32_BITS else "fp16"
+    software = software_of(setting.framework, chip, dimensions, layout, Options(precision))
+    return Job(dimensions, layout, chip, software, NO_GROUPS, length * 1.0, 1.0, 1.0, 1.0, 1.0)
+
+
+def case_of_whole(setting: Setting) -> Case:
+    """Return the same job as a case to learn from."""
+    job = job_of_whole(setting, setting.local_batch_size, setting.accumulation_steps)
+    _, length = network_of(setting.workload)
+    return Case(job.model, job.layout, job.chip, job.stack, fabric_of_setting(setting), length)
+
+
+def passes_of(setting: Setting, p: Values, local_batch_size: Any, steps: Any) -> Passes:
+    """Return what a transformer's passes and its update take.
+
+    Parameters
+    ----------
+    setting : the network, the accelerator and the software
+    p : what is learned of transformers
+    local_batch_size, steps : samples of a micro-batch, and micro-batches of an iteration; numbers or arrays
+    """
+    job = job_of_whole(setting, local_batch_size, steps)
+    on = rates_of(job, p)
+    layer = layer_of(job, p, on)
+    logits, embedding = head_times(job, p, on)
+    head = time_of_parts(logits=logits, embedding=embedding)
+    forward_of_head = head / PASSES_OF_HEAD
+    backward_of_head = time_beyond(head, forward_of_head)
+    gaps = time_beyond(layer.launches, layer.gaps_backward)
+    paced = time_beyond(layer.time, layer.backward)
+
+    def whole(of_layer: Any, of_head: Any) -> Any:
+        return time_of_parts(layers=repeated_time(job.model.layers, of_layer), head=of_head)
+
+    held = held_parameters(job)
+    moved = setting.states.update_bytes / OPTIMIZERS["adam"].update_bytes
+    return Passes(
+        whole(time_beyond(paced, gaps), forward_of_head),
+        whole(time_beyond(layer.backward, layer.gaps_backward), backward_of_head),
+        whole(paced, forward_of_head),
+        whole(layer.backward, backward_of_head),
+        repeated_time(moved, update_time(job, p, on, held.dense + held.experts)),
+        p["step"],
+    )
