@@ -17,7 +17,7 @@ from perfmodel.quote.sentence import BETTER, needs_reached, open_clause, reached
 from perfmodel.quote.verdict import percent
 from perfmodel.quote.words import shown, software_words
 from perfmodel.reports.figures import run_words
-from perfmodel.step.terms import TERMS
+from perfmodel.step.terms import by_bound
 from perfmodel.transformers.words import in_full
 from perfmodel.units import plural, show, show_range, three_digits
 
@@ -129,10 +129,8 @@ WORTH_SAYING = 0.01
 
 def limit_of(prediction: Prediction) -> str:
     """Return what takes most of an iteration and what comes second, with their shares."""
-    shares: dict[str, float] = {}
-    for name, time in prediction.terms.items():
-        bound = TERMS[name].bound
-        shares[bound] = shares.get(bound, 0.0) + time / prediction.iteration_time
+    times = by_bound(prediction.terms)
+    shares = {bound: time / prediction.iteration_time for bound, time in times.items()}
     first, second = sorted(shares, key=lambda bound: -shares[bound])[:2]
     words = f"{LIMITS[first]}, {shares[first] * 100:.0f} % of the time"
     if shares[second] < WORTH_SAYING:

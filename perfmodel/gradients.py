@@ -1,14 +1,17 @@
-"""What a traced number comes from: derivatives by one backward pass, kinks, and formulas in order."""
+"""What a traced number comes from: derivatives by one backward pass, and kinks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from operator import attrgetter
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from perfmodel.traced import Traced
-from perfmodel.tracing import Call
+
+_Node = TypeVar("_Node")
+_PARENTS = attrgetter("parents")
 
 
 class Slope(NamedTuple):
@@ -37,7 +40,7 @@ def slopes(of: Traced) -> list[Slope]:
     at_kink: set[int] = set()
     """Below a maximum whose arms are equal, those included that do not act on this side."""
     result = []
-    for node in reversed(list(_parents_first(of))):
+    for node in reversed(list(parents_first(of, _PARENTS))):
         gradient = gradients.get(id(node), 0.0)
         acts, is_at_kink = bool(np.any(gradient)), id(node) in at_kink
         if not (acts or is_at_kink):
@@ -52,23 +55,23 @@ def slopes(of: Traced) -> list[Slope]:
     return result
 
 
-def formulas_of(of: Any) -> list[Call]:
-    """Return the calls of formulas that a number comes from, each before it is needed."""
-    result: dict[int, Call] = {}
-    for node in _parents_first(of):
-        if node.call is not None:
-            result.setdefault(id(node.call), node.call)
-    return list(result.values())
-
-
 def leaves_of(of: Traced) -> list[Traced]:
     """Return the leaves that a number comes from."""
-    return [node for node in _parents_first(of) if node.leaf is not None]
+    return [node for node in parents_first(of, _PARENTS) if node.leaf is not None]
 
 
-def _parents_first(of: Traced) -> Iterator[Traced]:
-    """Yield a number and all that it comes from, each after what it was made from."""
-    seen: set[int] = set()
+def parents_first(
+    of: _Node, parents: Callable[[_Node], Iterable[_Node]], seen: set[int] | None = None
+) -> Iterator[_Node]:
+    """Yield a quantity and all that it comes from once, each after what it was made from.
+
+    Parameters
+    ----------
+    of : the quantity
+    parents : what one was made from; the last of them is gone through first
+    seen : identities of those that are left out, to which those that are yielded are added
+    """
+    seen = set() if seen is None else seen
     stack = [(of, False)]
     while stack:
         node, is_done = stack.pop()
@@ -77,4 +80,4 @@ def _parents_first(of: Traced) -> Iterator[Traced]:
         elif id(node) not in seen:
             seen.add(id(node))
             stack.append((node, True))
-            stack.extend((parent, False) for parent in node.parents)
+            stack.extend((parent, False) for parent in parents(node))

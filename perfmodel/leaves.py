@@ -116,7 +116,7 @@ class Leaves(NamedTuple):
 def with_leaves(setting: Setting, constants: Calibration, change: Change) -> Leaves:
     """Return a setting and its constants with every number replaced by what ``change`` makes of it.
 
-    A number that stands in two places, as that of a link inside and between nodes, is changed once.
+    A number that is used in two places, as that of a link inside and between nodes, is changed once.
     """
     trace = TRACE.get()
     if trace is not None:

@@ -26,7 +26,7 @@ Model = Literal["data-parallel", "transformer"]
 PRECISIONS = {"amp": "fp16", "fp16": "fp16", "bf16": "bf16", "fp8": "fp8"}
 """In which a stack trains, by what a scenario calls them."""
 SHARDS = {"none": False, "zero2": True, "zero3": True}
-"""Whether gradients or parameters are sharded, by the sharding that is asked for; by others that is open."""
+"""Whether gradients or parameters are sharded, by the requested sharding; by others that is open."""
 FIXED = {
     "overlap": (None, "software for transformers decides itself what it hides; leave it out"),
     "algorithm": ("auto", "software for transformers leaves that to its library; leave it out"),

@@ -27,7 +27,7 @@ class Leaf(NamedTuple):
     name: str
     """E.g. ``v100-sxm2-16gb.memory_bandwidth``."""
     source: str
-    """What it is said or learned by."""
+    """Who states it, or what it was learned from."""
 
 
 class Traced:

@@ -13,7 +13,7 @@ from perfmodel import ops
 from perfmodel.derivative_rules import ELEMENTWISE, REDUCING
 from perfmodel.equations.iteration import iteration_time
 from perfmodel.equations.layer_pass import paced_time, traffic_time
-from perfmodel.gradients import formulas_of, leaves_of, slopes
+from perfmodel.gradients import leaves_of, parents_first, slopes
 from perfmodel.traced import Traced, leaf, plain
 from perfmodel.tracing import numeric, remembered, tracing
 
@@ -197,6 +197,12 @@ def test_both_arms_of_a_tie_are_at_a_kink():
 def test_a_step_at_its_edge_is_a_kink():
     assert slopes(ops.ceil(leaf(3.0, "a", "given")))[0].is_at_kink
     assert slopes(ops.ceil(leaf(3.1, "a", "given"))) == []
+
+
+def formulas_of(of):
+    """Return the calls of formulas that a number comes from, each before it is needed."""
+    calls = [node.call for node in parents_first(of, lambda node: node.parents) if node.call is not None]
+    return list({id(call): call for call in calls}.values())
 
 
 def test_the_outermost_formula_made_it():

@@ -34,7 +34,7 @@ _FAMILY_INTRODUCTION = {
     "nodes": "What predictions know of these machines: ``--node`` and an id predict on them, and "
     ":doc:`what they cost <prices>` is a page of its own.",
     "software": "What predictions know of software: ``--framework`` and an id, or id@YEAR, predict with it. "
-    "Facts hold from the year on that stands before them; software that is based on other has the facts of "
+    "Facts hold from the year before them on; software that is based on other has the facts of "
     "that where it states none.",
 }
 _STATED = (

@@ -62,7 +62,7 @@ def facts_apart(releases: Sequence[Release], fields: Iterable[str]) -> list[list
 
     Parameters
     ----------
-    releases : to be told apart
+    releases : to distinguish
     fields : keys of ``FACTS``: what matters
 
     >>> facts_apart([Release(), Release(fused=True)], ["fused", "winograd"])

@@ -1,4 +1,4 @@
-"""Arithmetic between formulas in words: what stands in an equation that no formula made."""
+"""Arithmetic between formulas in words: what an equation takes that no formula made."""
 
 from __future__ import annotations
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from perfmodel.gradients import parents_first
+
 
 @dataclass(eq=False)
 class Node:
@@ -33,14 +35,5 @@ class Node:
         return [*self.inputs.values(), *(each for each in self.operands if isinstance(each, Node))]
 
     def walk(self, seen: set[int] | None = None) -> Iterator[Node]:
-        """Yield every quantity this one rests on, once, inputs first, and itself last."""
-        seen = set() if seen is None else seen
-        stack = [(self, False)]
-        while stack:
-            node, is_done = stack.pop()
-            if is_done:
-                yield node
-            elif id(node) not in seen:
-                seen.add(id(node))
-                stack.append((node, True))
-                stack.extend((each, False) for each in reversed(node.parents))
+        """Return every quantity this one rests on, once, inputs first, and itself last."""
+        return parents_first(self, lambda node: reversed(node.parents), seen)

@@ -15,7 +15,7 @@ from perfmodel.prediction.bound import above_peak, least_computation_time, least
 from perfmodel.prediction.interval import interval, mode_of, unseen_link, widening_strengths
 from perfmodel.prediction.limits import network_limit, replicas_alone
 from perfmodel.prediction.memory import does_not_fit, memory_needed
-from perfmodel.prediction.numbers import Exchange, Job, job_of_copies, prediction_of
+from perfmodel.prediction.numbers import Evaluated, Exchange, job_of_copies, prediction_of
 from perfmodel.prediction.result import NO_UPDATES, Prediction
 from perfmodel.prediction.traffic import traffic_of
 from perfmodel.prediction.verdict import placement, slower_than_one, verdict
@@ -260,7 +260,7 @@ def _chosen(setting: Setting, step: Step, constants: Calibration) -> list[str]:
     return [chosen] if chosen else []
 
 
-def _cautions(setting: Setting, step: Step, job: Job, constants: Calibration) -> list[str]:
+def _cautions(setting: Setting, step: Step, job: Evaluated, constants: Calibration) -> list[str]:
     """Return what to doubt of times that are near what is possible, or that others pull up."""
     least_computing, least_time = least_times(setting)
     steps, cautions = setting.accumulation_steps, []

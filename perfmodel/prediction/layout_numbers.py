@@ -10,7 +10,7 @@ from perfmodel import ops
 from perfmodel.calibration import Calibration
 from perfmodel.prediction.bound import cut_ends, least_times
 from perfmodel.prediction.memory import need_of
-from perfmodel.prediction.numbers import Job
+from perfmodel.prediction.numbers import Evaluated
 from perfmodel.resolve import Setting
 from perfmodel.sharing import PRECISIONS
 from perfmodel.step.evaluate import outcome_of
@@ -19,8 +19,7 @@ from perfmodel.step.parts import figures
 from perfmodel.step.ports import bulk_bandwidth
 from perfmodel.step.terms import added
 from perfmodel.transformers.evaluate import network_of, one_replica
-from perfmodel.transformers.job import Case
-from perfmodel.transformers.job import Job as TransformerJob
+from perfmodel.transformers.job import Case, Job
 from perfmodel.transformers.levels import Update
 from perfmodel.transformers.many import evaluated
 from perfmodel.transformers.parameters import fitted
@@ -31,8 +30,8 @@ from perfmodel.transformers.uncertainty import Novelty, ends, novelty, widenings
 class Layouts(NamedTuple):
     """A transformer with a layout that is evaluated, or with each of several: numbers, or arrays of them."""
 
-    job: Job
-    ranks: TransformerJob
+    job: Evaluated
+    ranks: Job
     """What its ranks do."""
     traffic: Callable[[], list[Row]]
     """What every group of them sends."""
@@ -64,7 +63,7 @@ def job_of_layouts(
     ranks, step, layer = evaluated(case)
     time, terms, factor = outcome_of(setting, step, constants, start)
     single = one_replica(layout, setting.scaling == "strong")
-    # experts that are shared out over replicas are not in the same place in one alone
+    # experts that are split over replicas are not in the same place in one alone
     same = None if layer is None or layout.expert_parallel > 1 else layer
     alone = evaluated(case._replace(layout=single), same)[1].iteration_time * factor
     alone = alone + shared_input_time(setting, single, alone, constants)
@@ -83,7 +82,7 @@ def job_of_layouts(
         return [moved(row, factor) for row in traffic_of(ranks, step, learned)]
 
     fast = [bulk_bandwidth(link, constants) for link in (setting.inter_link, setting.intra_link)]
-    job = Job(
+    job = Evaluated(
         setting,
         terms,
         time,

@@ -1,4 +1,4 @@
-"""Whether a job fits into the memory of its accelerators: copies of a network, or a transformer's layout."""
+"""Whether a job fits into the memory of its accelerators: of data-parallel training, or with a layout."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from perfmodel.step.parts import figures
 from perfmodel.step.terms import added
 
 
-class Job(NamedTuple):
+class Evaluated(NamedTuple):
     """One job that is evaluated, or many: numbers, or arrays of them."""
 
     setting: Setting
@@ -46,7 +46,7 @@ class Job(NamedTuple):
     """Of the slowest link between them, which they are sent over before the first step [B/s]."""
 
 
-def numbers(job: Job, constants: Calibration) -> dict[str, Any]:
+def numbers(job: Evaluated, constants: Calibration) -> dict[str, Any]:
     """Return every number of a prediction by its name; some as functions that return them."""
     return {
         "iteration_time": job.iteration_time,
@@ -65,7 +65,7 @@ def numbers(job: Job, constants: Calibration) -> dict[str, Any]:
 
 
 def prediction_of(
-    job: Job,
+    job: Evaluated,
     constants: Calibration,
     *,
     interval: Interval | None,
@@ -78,7 +78,7 @@ def prediction_of(
     traffic: Callable[[], list[Traffic]],
     **others: Any,
 ) -> Prediction:
-    """Return the prediction of one job: its numbers, and what is said of it, by the names of its fields.
+    """Return the prediction of one job: its numbers and its words, by the names of its fields.
 
     Parameters
     ----------
@@ -131,8 +131,8 @@ class Exchange(NamedTuple):
 
 def job_of_copies(
     setting: Setting, step: Step, baseline_time: Any, over: Exchange, constants: Calibration
-) -> tuple[Job, Width | None]:
-    """Return an evaluated job of copies of a network, and its interval; None before a spread was learned.
+) -> tuple[Evaluated, Width | None]:
+    """Return an evaluated data-parallel job, and its interval; None before a spread was learned.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def job_of_copies(
     over, constants : where gradients travel, and what was learned
     """
     width = width_of(setting, step, over.unseen_link, least_times(setting, over.least_rate)[1], constants)
-    job = Job(
+    job = Evaluated(
         setting,
         step.terms,
         step.iteration_time,

@@ -13,8 +13,7 @@ from perfmodel.prediction.collective_limit import TCP_YEARS, connections_limit, 
 from perfmodel.prediction.layout_numbers import job_of_layouts
 from perfmodel.prediction.limits import kernel_words, limit_words, with_remedy
 from perfmodel.prediction.memory import does_not_fit, memory_needed
-from perfmodel.prediction.numbers import Job as Evaluated
-from perfmodel.prediction.numbers import prediction_of
+from perfmodel.prediction.numbers import Evaluated, prediction_of
 from perfmodel.prediction.open_options import left_to_defaults
 from perfmodel.prediction.result import Prediction, Traffic
 from perfmodel.prediction.verdict import part, placement
@@ -22,7 +21,7 @@ from perfmodel.resolve import Setting
 from perfmodel.specs.layout import SELECTIVE, Layout
 from perfmodel.specs.software import AMPERE
 from perfmodel.step.evaluate import start_of
-from perfmodel.step.terms import TERMS
+from perfmodel.step.terms import TERMS, by_bound
 from perfmodel.transformers.evaluate import (
     case_of_setting,
     network_of,
@@ -156,10 +155,7 @@ def _network_limit(setting: Setting, job: Job) -> str | None:
 
 
 def _verdict(result: Evaluated, network_limit: Callable[[], str | None]) -> str:
-    shares: dict[str, float] = {}
-    for name, time in result.terms.items():
-        bound = TERMS[name].bound
-        shares[bound] = shares.get(bound, 0.0) + float(time)
+    shares = by_bound({name: float(time) for name, time in result.terms.items()})
     whole_time = float(result.iteration_time)
     most = max(shares, key=shares.__getitem__)
     said = [f"{most}: {shares[most] / whole_time:.0%} of the iteration"]

@@ -11,7 +11,7 @@ from perfmodel.resolve import Setting
 from perfmodel.step.evaluate import Step
 from perfmodel.step.fabric import Fabric, busiest_ports, crosses_network
 from perfmodel.step.parts import communicates
-from perfmodel.step.terms import TERMS, only_of
+from perfmodel.step.terms import TERMS, by_bound, only_of
 from perfmodel.units import plural, show
 
 
@@ -28,10 +28,7 @@ def verdict(setting: Setting, step: Step, constants: Calibration) -> str:
     step : the iteration
     constants : as for ``step``
     """
-    shares: dict[str, float] = {}
-    for name, time in step.terms.items():
-        bound = TERMS[name].bound
-        shares[bound] = shares.get(bound, 0.0) + time
+    shares = by_bound(step.terms)
     most = max(shares, key=shares.__getitem__)
     head = f"{most}: {shares[most] / step.iteration_time:.0%} of the iteration"
     if not communicates(setting):

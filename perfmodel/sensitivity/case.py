@@ -21,7 +21,7 @@ from perfmodel.tracing import Trace, tracing
 
 
 class Names:
-    """Names of numbers of ``perfmodel.leaves``; one that ends in a star stands for all that begin so."""
+    """Names of numbers of ``perfmodel.leaves``; one that ends in a star matches all that begin so."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self.exact = frozenset(names)

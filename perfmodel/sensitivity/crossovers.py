@@ -18,7 +18,7 @@ WORKERS = tuple(range(2, 65))
 MOST_BATCHES = 4096
 LEAST_EFFICIENCY = (0.9, 0.5)
 ADDED = tuple(name for name in names_of(*COPIES) if TERMS[name].bound == COMMUNICATION)
-"""Terms of copies of a network that communication adds."""
+"""Terms of a data-parallel job that communication adds."""
 
 
 class Crossover(NamedTuple):

@@ -57,7 +57,7 @@ class Input(NamedTuple):
         return DIMENSIONS.get(self.unit, {})
 
     def names(self, setting: Setting) -> Names:
-        """Return the numbers that it stands for."""
+        """Return the numbers that a factor on it multiplies."""
         return _names(f"{self.numbers} {self.others}", setting)
 
     def scaled(self, case: Case, factor: float) -> Case:

@@ -25,13 +25,8 @@ source in ``validation/measured/training_runs.csv``, 2.25, as software goes by w
 lie between 1 and 3."""
 
 Pace = Literal["tuned", "early", "eager", "deepspeed", "xla"]
-"""How well kernels are chosen and joined: by hand and with a vendor's libraries, so in 2019 to 2021, one by
-one as Python reaches them, Megatron's under DeepSpeed, by XLA."""
 Launch = Literal["compiled", "eager", "checkpointed"]
-"""Who launches kernels: a graph, a compiler or C++; Python; Python with the hooks of old DeepSpeed."""
 States = Literal["mixed", "full", "half"]
-"""What is kept of a parameter between passes: a 16-bit copy beside fp32 states (Megatron, DeepSpeed); all in
-fp32, cast for each pass (FSDP); all in 16 bits."""
 Sharding = Literal["none", "zero1", "zero2", "zero3"]
 Shardings = Annotated[tuple[Sharding, ...], Within(strict=False)]
 Capability = Annotated[float, Within(ge=0)]
@@ -92,7 +87,7 @@ class Release(Spec):
     sequence_parallel: bool = False
     """Ranks of a tensor-parallel group share the tokens between products."""
     hides_tensor: bool = False
-    """Part of tensor parallelism's traffic runs beside products."""
+    """Part of tensor parallelism's traffic overlaps products."""
     hides_data: bool = False
     """Gradients travel during the backward pass."""
     hides_experts: bool = False
@@ -100,7 +95,8 @@ class Release(Spec):
     gradient_bytes: Literal[2, 4] = 2
     """Of one gradient in bf16 or fp8 training; fp16 sums in 2 B."""
     states: States = "mixed"
-    """Kept of a parameter between passes: a 16-bit copy and fp32 states, all in fp32, or all in 16 bits."""
+    """Kept of a parameter between passes: a 16-bit copy and fp32 states (Megatron, DeepSpeed); all in fp32,
+    cast for each pass (FSDP); all in 16 bits."""
     logit_bytes: PositiveNumber = 10
     """Of one logit where its loss takes most memory: copies, softmax, gradients (10 is assumed)."""
     parallel_logit_bytes: PositiveNumber | None = None
@@ -190,14 +186,14 @@ class Software(SourcedSpec):
 
     def statements(self) -> Iterator[tuple[str, Provenance]]:
         """Yield each fact that this file states, by its name."""
-        for said in self.provenance:
-            for fact in said.facts:
+        for each in self.provenance:
+            for fact in each.facts:
                 values = {
-                    year: getattr(each, fact)
-                    for year, each in sorted(self.versions.items())
-                    if fact in each.model_fields_set
+                    year: getattr(release, fact)
+                    for year, release in sorted(self.versions.items())
+                    if fact in release.model_fields_set
                 }
-                where = {"basis": said.basis, "source": said.source, "note": said.note}
+                where = {"basis": each.basis, "source": each.source, "note": each.note}
                 yield fact, Fact.model_construct(**where, by_year=values)
 
     def check_together(self) -> None:

@@ -58,7 +58,7 @@ class Catalogue:
 
     A folder holds ``accelerators/``, ``nodes/``, ``links/``, ``software/`` and ``instances.toml``, or its
     spec files side by side; a single file does too.  Of two files with one id the later folder's is used.
-    Only the file asked for is read, once.
+    Only the file that is needed is read, once.
     """
 
     def __init__(self, folders: Iterable[Path | str] = ()) -> None:

@@ -111,7 +111,7 @@ def evaluate(setting: Setting, constants: Calibration) -> Step:
 def step_of_parts(
     setting: Setting, work: Computation, factor: Any, on: Fabric, exchanged: Exchanged, constants: Calibration
 ) -> Step:
-    """Return an iteration of copies of a network from its parts, numbers or arrays.
+    """Return an iteration of a data-parallel job from its parts, numbers or arrays.
 
     Parameters
     ----------

@@ -108,8 +108,8 @@ def _stragglers(step: StepContext, before: Mapping[str, Any]) -> Any:
     With a layout those of the usual job are in its growth with nodes; a spread that is given comes on top.
     """
     setting, work = step.setting, step.work
-    exchange = {name: before[name] for name in ("exposed_communication_time", "contention_time")}
-    added = iteration_time(**exchange)
+    names = ("exposed_communication_time", "contention_time")
+    by_exchange = iteration_time(**{name: before[name] for name in names})
     if work is None:
         if setting.scenario.jitter is None:
             return 0.0
@@ -118,10 +118,10 @@ def _stragglers(step: StepContext, before: Mapping[str, Any]) -> Any:
     if setting.updates is not None:
         from perfmodel.step.updates import update_wait
 
-        return update_wait(setting, work, added, step.constants)
+        return update_wait(setting, work, by_exchange, step.constants)
     steps = setting.accumulation_steps
     busy = work.alone(steps) if setting.profile is None else accumulated_time(steps, work.pass_time)
-    return straggler_time(setting, busy, added, step.constants)
+    return straggler_time(setting, busy, by_exchange, step.constants)
 
 
 def _input(step: StepContext, before: Mapping[str, Any]) -> Any:
@@ -291,6 +291,19 @@ def added(terms: Mapping[str, Any]) -> Any:
     3.0
     """
     return sum([time for name, time in terms.items() if name in TERMS and TERMS[name].bound == COMMUNICATION])
+
+
+def by_bound(terms: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the time of all terms of each verdict together [s].
+
+    >>> by_bound({"forward_time": 3.0, "backward_time": 1.0, "input_time": 2.0})
+    {'compute-bound': 4.0, 'input-bound': 2.0}
+    """
+    result: dict[str, Any] = {}
+    for name, time in terms.items():
+        bound = TERMS[name].bound
+        result[bound] = result.get(bound, 0.0) + time
+    return result
 
 
 def only_kind(terms: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
