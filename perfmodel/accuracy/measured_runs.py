@@ -70,7 +70,7 @@ def whole_transformers(rows: Iterable[Measured]) -> list[TransformerRun]:
             trust=row.run.trust,
             states_layout=True,
             states_memory=True,
-            framework=row.setting.framework.name,
+            framework=row.setting.software_name,
         )
         for row in rows
         if row.is_alone and row.is_transformer and row.setting.optimizer == "adam"
