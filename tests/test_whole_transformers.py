@@ -34,11 +34,13 @@ def test_with_and_without_a_layout_computation_is_the_same() -> None:
     }
     whole = work_of(setting_of(**job, precision="amp"))
     laid_out = step_of_setting(setting_of(**job, precision="amp", sharding="zero1"))
-    compute = laid_out.products + laid_out.attention + laid_out.elementwise + laid_out.logits
+    compute = (
+        laid_out.products_time + laid_out.attention_time + laid_out.elementwise_time + laid_out.logits_time
+    )
     assert whole.forward_time + whole.backward_time == pytest.approx(compute, rel=1e-12)
-    assert whole.launch_overhead_time == pytest.approx(laid_out.launches, rel=1e-12, abs=1e-15)
-    assert whole.iteration_overhead_time == laid_out.overhead
-    assert whole.update_time == pytest.approx(8 * laid_out.optimizer, rel=1e-12)  # ZeRO 1 shares it
+    assert whole.launch_overhead_time == pytest.approx(laid_out.launch_overhead_time, rel=1e-12, abs=1e-15)
+    assert whole.iteration_overhead_time == laid_out.iteration_overhead_time
+    assert whole.update_time == pytest.approx(8 * laid_out.update_time, rel=1e-12)  # ZeRO 1 shares it
 
 
 @pytest.mark.parametrize("accelerator", ["k80", "v100-sxm2-16gb", "t4", "a100-sxm4-80gb", "mi300x", "tpu-v4"])
@@ -70,7 +72,8 @@ def test_layers_take_the_whole_backward_pass() -> None:
 
 def test_an_optimizer_takes_as_long_as_it_moves_bytes() -> None:
     times = {
-        name: work_of(setting_of(optimizer=name)).update_time for name in ("none", "sgd", "adam", "lamb")
+        name: work_of(setting_of(optimizer=name, framework="pytorch@2024")).update_time
+        for name in ("none", "sgd", "adam", "lamb")
     }
     assert times["none"] == 0
     assert times["sgd"] / times["adam"] == pytest.approx(20 / 28)

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 from perfmodel.equations.transformer_pipeline import repeated_time, time_beyond, time_of_parts
 from perfmodel.resolve import Setting
-from perfmodel.specs.formats import OPTIMIZERS
 from perfmodel.specs.layout import Layout
 from perfmodel.transformers.evaluate import fabric_of_setting, known_dimensions, network_of
 from perfmodel.transformers.job import Case, Job
@@ -41,7 +40,8 @@ def job_of_whole(setting: Setting, local_batch_size: Any, steps: Any) -> Job:
     dimensions, chip = known_dimensions(model, length), chip_of(setting.accelerator, setting.precision)
     layout = Layout(micro_batch_size=local_batch_size, accumulation_steps=steps)
     precision = setting.precision if setting.precision in IN_32_BITS else "fp16"
-    software = software_of(setting.framework, chip, dimensions, layout, Options(precision))
+    options = Options(precision, optimizer=setting.optimizer)
+    software = software_of(setting.framework, chip, dimensions, layout, options)
     return Job(dimensions, layout, chip, software, NO_GROUPS, length * 1.0, 1.0, 1.0, 1.0, 1.0)
 
 
@@ -75,12 +75,11 @@ def passes_of(setting: Setting, p: Values, local_batch_size: Any, steps: Any) ->
         return time_of_parts(layers=repeated_time(job.model.layers, of_layer), head=of_head)
 
     held = held_parameters(job)
-    moved = setting.states.update_bytes / OPTIMIZERS["adam"].update_bytes
     return Passes(
         whole(time_beyond(paced, gaps), forward_of_head),
         whole(time_beyond(layer.backward, layer.gaps_backward), backward_of_head),
         whole(paced, forward_of_head),
         whole(layer.backward, backward_of_head),
-        repeated_time(moved, update_time(job, p, on, held.dense + held.experts)),
+        update_time(job, p, on, held.dense + held.experts),
         p["step"],
     )

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, get_args
 
 from perfmodel import ops
 from perfmodel.ops import where
+from perfmodel.specs.formats import GRADIENT_PASSES, OPTIMIZERS
 from perfmodel.specs.layout import ZERO_3, Layout
 from perfmodel.specs.software import AMPERE, Launch, Pace, Release, States
 from perfmodel.transformers.architecture import Dimensions
@@ -81,6 +82,10 @@ class Software(NamedTuple):
     """Products and what passes memory between them are in fp32, or in tf32, which lies in memory as fp32."""
     activations_in_32: Any
     """Norms and activations of a layer are in fp32."""
+    update_share: Any
+    """Bytes that the optimizer moves over those of Adam [1]."""
+    added_gradient_bytes: Any
+    """Moved of a parameter to add its gradient to a buffer that is cleared."""
     tuned: Any
     """Set up by those who build the stack or the machine."""
 
@@ -104,6 +109,7 @@ class Options(NamedTuple):
     """Logits and their loss are made in chunks, and never all kept (Liger)."""
     host_checkpoints: bool = False
     shares_checkpoints: bool = False
+    optimizer: str = "adam"
     tuned: bool = True
 
 
@@ -121,6 +127,7 @@ def software_of(stack: Release, chip: Chip, model: Dimensions, layout: Layout, o
     )
     if options.fused_loss or (options.compiled and stack.compiles_loss):
         logit = 0.0 if options.fused_loss else COMPILED_LOGIT_BYTES
+    kept_gradient = travels if gradient is None else gradient
     return Software(
         pace=PACES.index("tuned" if options.compiled and stack.pace == "eager" else stack.pace),
         launch=LAUNCHES.index("compiled" if options.compiled else stack.launch),
@@ -134,7 +141,7 @@ def software_of(stack: Release, chip: Chip, model: Dimensions, layout: Layout, o
         hides_experts=(layout.virtual_stages > 1) & stack.hides_experts,
         gradient_bytes=travels,
         weight_bytes=weight,
-        kept_gradient_bytes=travels if gradient is None else gradient,
+        kept_gradient_bytes=kept_gradient,
         optimizer_bytes=states,
         logit_bytes=logit,
         shares_logits=stack.shares_logits,
@@ -159,5 +166,7 @@ def software_of(stack: Release, chip: Chip, model: Dimensions, layout: Layout, o
         unfused=stack.unfused_transformer,
         in_32_bits=options.precision in IN_32_BITS,
         activations_in_32=options.precision in IN_32_BITS or stack.activations_in_32,
+        update_share=OPTIMIZERS[options.optimizer].update_bytes / OPTIMIZERS["adam"].update_bytes,
+        added_gradient_bytes=GRADIENT_PASSES * kept_gradient if stack.adds_gradients else 0.0,
         tuned=options.tuned,
     )

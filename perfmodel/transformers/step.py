@@ -255,9 +255,10 @@ def _traffic(job: Job, p: Values, held: Any, trained: Any, gather_way: Any, redu
 
 
 def update_time(job: Job, p: Values, on: Rates, own: Any) -> Any:
-    """Return what Adam takes on parameters whose states a rank keeps [s]."""
+    """Return what the optimizer takes on parameters whose states a rank keeps [s]."""
     software, where = job.stack, ops.where
     cast = AUTOCAST_STEP_BYTES + AUTOCAST_BYTES * job.layout.accumulation_steps
-    moved = p["update"] + where(software.casts_weights, cast, 0.0)
+    moved = p["update"] * software.update_share + software.added_gradient_bytes
+    moved = moved + where(software.casts_weights, cast, 0.0)
     on_device = sharded_update_time(own, moved, on.elementwise)
     return where(software.host_update, own * p["host_update"], on_device)
