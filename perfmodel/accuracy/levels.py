@@ -116,8 +116,9 @@ def sources(fits: TransformerFolds | None = None, logs: Array | None = None) -> 
     factors = scales(ledger())[TRANSFORMERS]
     spreads = np.array([_spread(novelty_of(run).plain, factors) for run in fits.runs])
     result = []
-    for name in np.unique(fits.data.sources).tolist():
-        of = np.flatnonzero(fits.data.sources == name).tolist()
+    names = fits.data.sources[: len(fits.runs)]
+    for name in np.unique(names).tolist():
+        of = np.flatnonzero(names == name).tolist()
         result.append(source_of(name, False, [fits.runs[n] for n in of], misses[of], spreads[of]))
     path, _ = learned_part("transformer_runs.csv")
     rows = {run.run_id: run for run in read_transformer_runs(path, Catalogue.built_in()) if run.case}
