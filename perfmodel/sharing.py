@@ -27,6 +27,8 @@ PRECISIONS = {"amp": "fp16", "fp16": "fp16", "bf16": "bf16", "fp8": "fp8"}
 """In which a stack trains, by what a scenario calls them."""
 SHARDS = {"none": False, "zero2": True, "zero3": True}
 """Whether gradients or parameters are sharded, by the requested sharding; by others that is open."""
+SUMS = ("all-reduce", "fsdp")
+"""Strategies under a layout."""
 FIXED = {
     "overlap": (None, "software for transformers decides itself what it hides; leave it out"),
     "algorithm": ("auto", "software for transformers leaves that to its library; leave it out"),
@@ -54,8 +56,9 @@ def model_of(scenario: Scenario, workload: Workload) -> Model:
     """Return which model answers for a job: the network and the layout decide.
 
     The transformer model answers for networks that predict the next token, and for every transformer that a
-    job shares out, recomputes or adapts, ``sharing_option``.  The data-parallel model answers for all others;
-    what one accelerator computes of a transformer is the same in both.
+    job shares out, recomputes or adapts, ``sharing_option``.  The data-parallel model answers for all others,
+    and for those whose gradients go by parameter servers, out of step, compressed, or in one process; what
+    one accelerator computes of a transformer is the same in both.
 
     Raises
     ------
@@ -65,11 +68,19 @@ def model_of(scenario: Scenario, workload: Workload) -> Model:
         return "data-parallel"
     given = sharing_option(scenario)
     if has_layouts(workload):
-        is_shared = given or scenario.answered_by == "transformer" or predicts_tokens(workload)
+        is_shared = given or scenario.answered_by == "transformer"
+        is_shared = is_shared or (predicts_tokens(workload) and not _exchange_of_copies(scenario))
         return "transformer" if is_shared else "data-parallel"
     if given := given or _neutral_option(scenario):
         raise _no_transformer(given, workload)
     return "data-parallel"
+
+
+def _exchange_of_copies(scenario: Scenario) -> str:
+    """Return the option that exchanges gradients as no layout does; empty where none does."""
+    if scenario.strategy not in SUMS:
+        return f"strategy {scenario.strategy}"
+    return "" if scenario.compression is None else f"compression {scenario.compression}"
 
 
 def sharing_option(scenario: Scenario) -> str:
@@ -104,10 +115,9 @@ def stack_of(
     if model_of(scenario, workload) == "data-parallel":
         _refuse_layout_only(scenario, workload, catalogue)
         return None
-    if scenario.strategy not in ("all-reduce", "fsdp"):
+    if scenario.strategy not in SUMS:
         raise InputError(
-            f"--strategy {scenario.strategy}: the transformer model answers for {workload.id}, and sums "
-            "gradients by all-reduce or fsdp"
+            f"--strategy {scenario.strategy}: under a layout gradients are summed by {' or '.join(SUMS)}"
         )
     if scenario.framework is None:
         if scenario.strategy == "fsdp":
@@ -273,8 +283,8 @@ def _refuse_layout_only(scenario: Scenario, workload: Workload, catalogue: Catal
             reason = _no_transformer("micro-batch-size", workload)
             raise InputError(f"{reason}; the batch of a GPU is --local-batch-size")
         raise InputError(
-            f"--micro-batch-size: of {workload.id} that goes with a layout, a degree above 1 or --sharding "
-            "zero1; without one the batch of a GPU is --local-batch-size"
+            f"--micro-batch-size: of {workload.id} that goes with a layout, {_layouts(scenario, workload)}; "
+            "without one the batch of a GPU is --local-batch-size"
         )
     software = named_software(name or DEFAULT, workload, False, catalogue)
     if name is not None and release(software, catalogue).trains == "transformers":
@@ -291,9 +301,16 @@ def _refuse_layout_only(scenario: Scenario, workload: Workload, catalogue: Catal
     else:
         return
     raise InputError(
-        f"--{option}: of {workload.id} that goes with a layout, e.g. --sharding zero1; without one the "
-        "data-parallel model answers, which does not know it"
+        f"--{option}: of {workload.id} that goes with a layout, {_layouts(scenario, workload)}; without "
+        "one the data-parallel model answers, which does not know it"
     )
+
+
+def _layouts(scenario: Scenario, workload: Workload) -> str:
+    """Return what would give a job a layout."""
+    if (exchange := _exchange_of_copies(scenario)) and predicts_tokens(workload):
+        return f"which has no --{exchange}"
+    return "e.g. --sharding zero1 or a degree above 1"
 
 
 def _no_transformer(option: str, workload: Workload) -> InputError:

@@ -103,7 +103,10 @@ def test_what_is_left_out_is_kept_in_memory():
         ({"compression": "fp16", "strategy": "local-sgd"}, "goes with --strategy all-reduce"),
         ({"compression": "fp16", "overlap": "priority"}, "--overlap priority"),
         ({"compression": "topk", "algorithm": "tree"}, "gathered"),
-        ({"compression": "topk", "workload": "llama-3-8b"}, "sends gradients whole; leave it out"),
+        (
+            {"compression": "topk", "workload": "llama-3-8b", "tensor_parallel": 2},
+            "sends gradients whole; leave it out",
+        ),
     ],
 )
 def test_nonsense_is_refused(options, words):

@@ -145,7 +145,6 @@ def test_the_network_decides_which_model_answers_for_a_plan(workload, framework,
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"strategies": "parameter-server"}, "--strategy parameter-server: the transformer model answers"),
         ({"algorithms": "ring"}, "--algorithm ring does not go with"),
         ({"precisions": "fp32"}, "--precision fp32: megatron-core@2026 trains in"),
         ({"framework": "torch7"}, "torch7: it trains no transformers such as gpt2"),
@@ -156,6 +155,23 @@ def test_a_plan_refuses_what_the_model_that_answers_does_not_know(options, messa
     asked = {"workload": "gpt2", "samples": 1e6, "instances": "p4d.24xlarge", "max_gpus": 8}
     with pytest.raises(InputError, match=message):
         perfmodel.plan(**asked | options)
+
+
+def test_a_plan_exchanges_gradients_of_copies_and_under_layouts():
+    """Each plan is what predict says of it, whichever way gradients go."""
+    asked = {"workload": "gpt2", "samples": 1e6, "instances": "p4d.24xlarge", "max_gpus": 16}
+    found = perfmodel.plan(**asked, strategies=("all-reduce", "parameter-server")).search
+    rows = [found.row(i) for i in range(len(found))]
+    assert {(row["strategy"], row["layout"] is None) for row in rows} == {
+        ("all-reduce", False),
+        ("parameter-server", True),
+    }
+    for row in (
+        next(row for row in rows if row["strategy"] == name) for name in ("all-reduce", "parameter-server")
+    ):
+        assert found.predicted(row).iteration_time == pytest.approx(row["iteration_time"], rel=1e-9)
+    served = perfmodel.plan(**asked, strategies="parameter-server").search
+    assert {served.row(i)["strategy"] for i in range(len(served))} == {"parameter-server"}
 
 
 @pytest.mark.parametrize("options", [{"input": "real", "storage": "ebs-gp3"}, {"jitter": "lognormal:cv=0.1"}])

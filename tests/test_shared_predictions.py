@@ -24,6 +24,7 @@ from perfmodel.sensitivity.elasticity import sensitivity
 from perfmodel.specs.layout import DEGREES, NEUTRAL
 from perfmodel.specs.options import declared
 from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.software import LATEST_RELEASE
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.terms import names_of, of_kind, sent
 from perfmodel.sweeps import sweep
@@ -133,8 +134,38 @@ def test_no_option_switches_the_model_that_answers(network):
             except InputError:
                 continue
             answered += 1
-            assert answer.model == model, (name, value)
+            of_copies = name == "compression" or (name == "strategy" and value != "all-reduce")
+            assert answer.model == ("data-parallel" if of_copies else model), (name, value)
     assert answered > 50
+
+
+@pytest.mark.parametrize(
+    "exchange",
+    [
+        {"strategy": "parameter-server"},
+        {"strategy": "parameter-server-local"},
+        {"strategy": "data-parallel-single-process"},
+        {"strategy": "k-async", "k": 2},
+        {"strategy": "local-sgd", "local_steps": 4},
+        {"compression": "powersgd:4"},
+    ],
+)
+def test_what_an_accelerator_computes_is_the_same_however_gradients_are_exchanged(exchange):
+    """Of a network that predicts tokens, under a layout of replicas and as whole copies."""
+    job = {"workload": "gpt2", "gpus": 8, "node": "dgx-a100-80gb", "local_batch_size": 16}
+    job["framework"] = "pytorch@2024"
+    summed, other = predict(**job), predict(**job, **exchange)
+    assert (summed.model, other.model) == ("transformer", "data-parallel")
+    computed = sum(summed.terms[f"{of}_time"] for of in ("products", "attention", "elementwise", "logits"))
+    assert other.terms["forward_time"] + other.terms["backward_time"] == pytest.approx(computed, rel=1e-12)
+    assert other.terms["launch_overhead_time"] == pytest.approx(
+        summed.terms["launch_overhead_time"] + summed.terms["iteration_overhead_time"], rel=1e-6
+    )
+
+
+def test_networks_that_predict_tokens_take_the_software_of_today_however_gradients_are_exchanged():
+    served = predict(workload="gpt2", gpus=8, node="dgx-a100-80gb", strategy="parameter-server")
+    assert served.scenario["framework"] == f"pytorch@{LATEST_RELEASE}"
 
 
 def test_a_sweep_names_the_model_of_each_row():
@@ -204,7 +235,7 @@ def test_software_of_both_models_is_what_the_one_that_answers_knows(framework, m
         ),
         ({"workload": "resnet50", "micro_batch_size": 8}, "the batch of a GPU is --local-batch-size"),
         ({"workload": "resnet50", "sharding": "none"}, "--sharding: resnet50 is no transformer"),
-        ({"strategy": "parameter-server"}, "sums gradients by all-reduce or fsdp"),
+        ({"strategy": "parameter-server", "sharding": "zero1"}, "summed by all-reduce or fsdp"),
         ({"overlap": "bucketed"}, "--overlap bucketed does not go with megatron-core@2026"),
         ({"algorithm": "best"}, "--algorithm best does not go with megatron-core@2026"),
         ({"precision": "fp32"}, "--precision fp32: megatron-core@2026 trains in"),

@@ -176,3 +176,20 @@ def test_start_up_is_a_column_where_it_is_named(asked):
         for name in named:
             assert table[name][row] == pytest.approx(getattr(answer, name), rel=1e-9), (name, one)
     assert not set(named) & set(perfmodel.sweep(**asked).columns)
+
+
+def test_exchanges_that_no_layout_has_are_swept_as_predicted():
+    axes = {
+        "strategy": ["all-reduce", "parameter-server", "local-sgd"],
+        "precision": ["bf16", "fp32"],
+        "local_batch_size": [4, 16],
+        "world_size": [8, 16],
+    }
+    swept = perfmodel.sweep(workload="gpt2", node="dgx-a100-80gb", **axes)
+    rows = swept.records()
+    assert len(rows) == 20  # in fp32 no layout is trained
+    for row in rows:
+        asked = {name: row[name] for name in axes}
+        assert row["iteration_time"] == pytest.approx(
+            predict(workload="gpt2", node="dgx-a100-80gb", **asked).iteration_time, rel=1e-12
+        ), asked

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from perfmodel.accuracy.data_parallel_run import DataParallelRun
 from perfmodel.accuracy.runs import Run
 from perfmodel.accuracy.software import optimizer_of, software_of, variants
 from perfmodel.errors import InputError
 from perfmodel.link_caveats import GENERIC_NODE
 from perfmodel.sharing import predicts_tokens
+from perfmodel.specs.laid_out import DataParallel
 from perfmodel.specs.provenance import SourcedSpec
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue, Kind
@@ -86,7 +86,7 @@ def scenario_of_run(
         "overlap": _overlap(run),
         "anchor": anchor,
     }
-    kind = DataParallelRun if predicts_tokens(network) else Scenario
+    kind = DataParallel if predicts_tokens(network) else Scenario
     return kind.model_construct(**{key: value for key, value in chosen.items() if value is not None})
 
 

@@ -9,10 +9,12 @@ from perfmodel.errors import InputError
 from perfmodel.evidence import TRANSFORMERS
 from perfmodel.learned import origins
 from perfmodel.resolve import Setting, resolve
-from perfmodel.specs.scenario import Scenario
+from perfmodel.sharing import has_layouts
+from perfmodel.specs.scenario import scenario_of
 from perfmodel.specs.software import Release, learned_year, release
 from perfmodel.specs.store import Catalogue
 from perfmodel.transformers import job
+from perfmodel.transformers.computation import case_of_whole
 from perfmodel.transformers.evaluate import case_of_setting
 from perfmodel.transformers.job import job_of
 from perfmodel.transformers.parameters import fitted
@@ -39,7 +41,10 @@ EFFECTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "slow_start": ("a trainer around the step", ("step_slow", "step")),
     "launch": ("who launches kernels", ("launch", "launch_compiled", "launch_checkpointed")),
     "pace": ("how well kernels are chosen", ("early", "eager", "deepspeed", "xla")),
-    "fused": ("elementwise operations fused or not", ("fusion",)),
+    "fused": ("elementwise operations fused or not", ("fusion", "loose_scores")),
+    "unfused": ("small operations in kernels of their own", ("unfused",)),
+    "activations_in_32": ("norms and activations in fp32", ()),
+    "added_gradient_bytes": ("gradients added to cleared buffers", ()),
     "flash": ("the kernel of attention", ("flash", "score")),
     "newest_flash": ("the generation of that kernel", ("flash_newest", "flash_hopper")),
     "biased_attention": ("scores with a bias", ("biased",)),
@@ -50,7 +55,7 @@ EFFECTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "pads_vocabulary": ("a padded vocabulary or not", ("odd_vocabulary",)),
     "checkpoints_operations": ("what is computed again", ("selective",)),
 }
-"""Facts of software on a transformer: in words, and the learned numbers by which they move a step."""
+"""Facts of software on a transformer: in words, and the learned numbers by which they move a step, if any."""
 NOTED = 0.1
 """Share of the difference of two steps from which on what makes it is named."""
 MOST_SOURCES = 3
@@ -83,8 +88,9 @@ def software_notes(cases: Sequence[Case]) -> list[str]:
     catalogues = {one["framework"]: case.catalogue for one, case in zip(scenarios, cases, strict=True)}
     if len(catalogues) < 2:
         return []
-    if any(case.prediction.layout is not None for case in cases):
-        return [line for other in cases[1:] for line in _apart(cases[0], other)]
+    learned = [line for other in cases[1:] for line in _apart(cases[0], other)]
+    if learned or any(case.prediction.layout is not None for case in cases):
+        return learned
     strategies = {one["strategy"] for one in scenarios}
     matters = {
         "image": ["fused", "adds_gradients", "channels_first", "winograd"],
@@ -113,16 +119,12 @@ def _apart(first: Case, other: Case) -> list[str]:
     Nothing of jobs that differ in more than software, and of software that takes as long.
     """
     fast, slow = sorted((first, other), key=lambda case: case.prediction.iteration_time)
-    if (
-        fast.prediction.layout is None
-        or slow.prediction.layout is None
-        or not _differ_in_software(fast, slow)
-    ):
+    if not _differ_in_software(fast, slow):
         return []
     one, two = (_setting(case) for case in (fast, slow))
-    if one is None or two is None:
+    if one is None or two is None or not has_layouts(one.workload):
         return []
-    at, apart = (case_of_setting(each) for each in (one, two))
+    at, apart = (case_of_whole(each) if each.layout is None else case_of_setting(each) for each in (one, two))
     longer = _time(apart) - _time(at)
     parts = {name: _time(apart) - _time(each) for name, each in _with_each_fact_of(at, apart).items()}
     named = sorted((time, name) for name, time in parts.items() if time > NOTED * longer)
@@ -134,9 +136,8 @@ def _apart(first: Case, other: Case) -> list[str]:
 
 def _setting(case: Case) -> Setting | None:
     """Return the setting of a case; None where what it names is no longer known."""
-    scenario = {key: value for key, value in case.prediction.scenario.items() if key in Scenario.model_fields}
     try:
-        return resolve(Scenario.model_construct(**scenario), Catalogue.of(case.catalogue))
+        return resolve(scenario_of(case.prediction.scenario), Catalogue.of(case.catalogue))
     except InputError:
         return None
 
@@ -169,6 +170,8 @@ def _because(fact: str) -> str:
     if fact == "sharding":
         return "what replicas share"
     words, numbers = EFFECTS[fact]
+    if not numbers:
+        return words
     taught: dict[str, float] = {}
     for name in numbers:
         for source, share in origins(TRANSFORMERS)[name].sources.items():

@@ -83,23 +83,27 @@ def candidates(
     goodput_of(1.0, 0.0, goal.conditions, None, 1.0)
     left_out: Counter[str] = Counter()
     tables, layouts = [], 0
-    shared_out = predicts_tokens(network)
-    jobs = jobs_of(goal, machines) if shared_out else []
-    if not shared_out:
-        tables = tables_of_copies(goal, machines, network, catalogue, constants, left_out)
-    else:
-        table, layouts = tables_of_layouts(goal, machines, jobs, network, catalogue, constants, left_out)
-        tables = table
-        shared_out = bool(table)
+    as_copies, under_layouts = goal.by_model(network)
+    jobs = jobs_of(under_layouts, machines) if under_layouts else []
+    if as_copies:
+        tables += tables_of_copies(as_copies, machines, network, catalogue, constants, left_out)
+    if under_layouts:
+        table, layouts = tables_of_layouts(
+            under_layouts, machines, jobs, network, catalogue, constants, left_out
+        )
+        tables += table
+        under_layouts = under_layouts if table else None
     if not sum(len(table["machine"]) for table in tables):
         raise InputError(_none_left(goal, network, left_out))
     result = valued(_joined(tables), goal, machines, network, fit, catalogue)
     tried, most = set(jobs), MOST
-    while shared_out and (more := between(goal, machines, result, tried, most)):
+    while under_layouts and (more := between(goal, machines, result, tried, most)):
         tried.update(more)
         most -= len(more)
         try:
-            table, timed = tables_of_layouts(goal, machines, more, network, catalogue, constants, left_out)
+            table, timed = tables_of_layouts(
+                under_layouts, machines, more, network, catalogue, constants, left_out
+            )
         except TooManyCandidates as error:  # what was tried is an answer
             left_out[f"a count beside the best, beyond {error.most:,} candidates in all"] += len(more)
             break

@@ -14,6 +14,7 @@ from perfmodel.candidates import will_try
 from perfmodel.errors import InputError
 from perfmodel.planning.goal import ALGORITHMS, BATCH_TOO_LARGE, Goal, sized
 from perfmodel.planning.machines import Machine
+from perfmodel.sharing import predicts_tokens
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.workload import Workload
 from perfmodel.step.terms import COPIES, names_of
@@ -175,7 +176,10 @@ def _largest_batches(
     Of tables that are shared out, ``most`` accelerators keep the least each: that plans of fewer fit is seen
     when each is predicted.
     """
-    embedding = goal.options.get("embedding") or usual_embedding(workload(goal.workload), "all-reduce")
+    network = workload(goal.workload)
+    embedding = goal.options.get("embedding") or usual_embedding(network, "all-reduce")
+    # of networks that predict tokens, all-reduce is that of layouts
+    strategy = goal.strategies[0] if predicts_tokens(network) else "all-reduce"
     result: dict[int, list[str]] = {}
     for precision in goal.precisions or PRECISIONS:
         if precision == "fp8":  # no copy of a whole network is trained in it
@@ -187,6 +191,7 @@ def _largest_batches(
         asked = sweep(
             workload=goal.workload,
             accelerator=accelerator,
+            strategy=strategy,
             precision=precision,
             local_batch_size=1,
             world_size=most if embedding == "sharded" else 1,

@@ -12,7 +12,7 @@ from perfmodel.errors import InputError, unknown_name
 from perfmodel.named import meaning_of
 from perfmodel.prediction.target import on_its_own_data, recipe_of, target_tokens, with_target
 from perfmodel.recipes import Recipe, benchmark_of
-from perfmodel.sharing import predicts_tokens
+from perfmodel.sharing import SUMS, predicts_tokens
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.layout import DEGREES
 from perfmodel.specs.names import Meaning, Named, meaning, taken_as
@@ -119,6 +119,23 @@ class Goal(Run):
     def to_target(self) -> bool:
         """Whether a published target ends the run."""
         return self.epochs is None and self.samples is None and self.tokens is None
+
+    def by_model(self, network: Workload) -> tuple[Self | None, Self | None]:
+        """Return the goal of plans that train copies of a network, and of those under a layout.
+
+        Either is None where no strategy that is named goes with it.  Networks that predict the next token
+        have layouts, and copies where gradients are exchanged as no layout does.
+        """
+        if not predicts_tokens(network):
+            return self, None
+        summed, others = [], []
+        for strategy in self.strategies or ("all-reduce",):
+            (summed if strategy in SUMS else others).append(strategy)
+        of_copies, of_layouts = (
+            self.model_copy(update={"strategies": tuple(names)}) if names else None
+            for names in (others, summed)
+        )
+        return of_copies, of_layouts
 
     def under(self, framework: str | None) -> Self:
         """Return the goal with candidates of one framework alone; itself for None."""

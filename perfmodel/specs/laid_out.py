@@ -1,4 +1,4 @@
-"""A scenario that is one layout of several, whatever its degrees are."""
+"""Scenarios that say themselves which model answers: one layout of several, and copies of a network."""
 
 from typing import ClassVar, Literal
 
@@ -9,6 +9,12 @@ class LaidOut(Scenario):
     """One layout of several of a transformer: the transformer model answers, of replicas alone as well."""
 
     answered_by: ClassVar[Literal["data-parallel", "transformer"] | None] = "transformer"
+
+
+class DataParallel(Scenario):
+    """Copies of a whole network: the data-parallel model answers, of networks that predict tokens as well."""
+
+    answered_by: ClassVar[Literal["data-parallel", "transformer"] | None] = "data-parallel"
 
 
 def laid_out(scenario: Scenario) -> LaidOut:

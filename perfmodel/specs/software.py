@@ -290,21 +290,18 @@ def learned_year(text: str) -> int:
     return min(max(year or LATEST_YEAR, EARLIEST_YEAR), LATEST_YEAR)
 
 
-def with_usual_year(text: str, accelerator_year: int) -> str:
-    """Return ``NAME@YEAR``, the year being that of the software an accelerator is usually trained with.
+def usual_year(accelerator_year: int) -> int:
+    """Return the year of the software that an accelerator is usually trained with.
 
     Parameters
     ----------
-    text : ``NAME`` or ``NAME@YEAR``, which stays as it is
     accelerator_year : in which the accelerator came out
 
     Examples
     --------
     A V100 came out in 2017, a K80 in 2014, before any software that was measured:
 
-    >>> with_usual_year("pytorch", 2017), with_usual_year("tensorflow", 2014)
-    ('pytorch@2019', 'tensorflow@2017')
+    >>> usual_year(2017), usual_year(2014)
+    (2019, 2017)
     """
-    if "@" in text:
-        return text
-    return f"{text}@{min(max(accelerator_year + USUAL_AGE, EARLIEST_YEAR), LATEST_YEAR)}"
+    return min(max(accelerator_year + USUAL_AGE, EARLIEST_YEAR), LATEST_YEAR)

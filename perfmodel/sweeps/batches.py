@@ -12,7 +12,7 @@ from perfmodel.calibration import Calibration
 from perfmodel.errors import InputError
 from perfmodel.link_caveats import GENERIC_NODE
 from perfmodel.resolve import Setting, resolve
-from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.laid_out import DataParallel
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.computation import NEED_FORWARD, Computation
 from perfmodel.step.parts import computation_of, whole_batch
@@ -89,7 +89,7 @@ class Work:
                 settings.append(_with_batch(settings[0], asked))
                 continue
             anywhere = {"node": GENERIC_NODE, "world_size": world_size}  # what one computes is the same
-            scenario = Scenario.model_construct(**fixed, **asked, **anywhere)
+            scenario = DataParallel.model_construct(**fixed, **asked, **anywhere)
             try:
                 settings.append(resolve(scenario, self._catalogue))
             except InputError as error:
