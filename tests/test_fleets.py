@@ -119,7 +119,8 @@ def test_a_faster_kind_that_waits_adds_no_more_than_one_as_slow(mixed):
     slowest, shares, same = mixed.options[:3]
     assert slowest.policy == "slowest paces"
     assert shares.policy == "shares by speed"
-    assert same.samples_per_second <= slowest.samples_per_second < 1.01 * same.samples_per_second
+    # the exchange is taken as that of the kind that exposes most alone
+    assert 0.95 * same.samples_per_second <= slowest.samples_per_second < 1.01 * same.samples_per_second
     assert shares.samples_per_second > 1.1 * slowest.samples_per_second
     assert slowest.paced_by == "8 x dgx-a100-80gb"
     old, new = shares.kinds

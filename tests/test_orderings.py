@@ -223,6 +223,7 @@ def dominated(one: Accelerator, other: Accelerator) -> bool:
         and one.memory_bytes.value <= other.memory_bytes.value
         and one.compute_units <= other.compute_units
         and power[0] <= power[1]
+        and not (one.achieved_flops and other.achieved_flops)  # of two measured ones, measurements decide
         and BUILT_IN.link(one.host_link).bandwidth.value <= BUILT_IN.link(other.host_link).bandwidth.value
     )
 

@@ -31,8 +31,15 @@ measured in 16 bits, from A100 to GB200, between 0.73 and 0.87)."""
 BORROWED_SHARES = {"AMD": 0.58, TPU_VENDOR: 0.95}
 """The same of other vendors: of AMD the mean of MI300X, MI325X and MI355X (0.51 to 0.62); a TPU's clocks stay
 (assumed)."""
-VECTOR_SHARE = 1.0
-"""The same of products in fp32, by ordinary units (assumed)."""
+CONSUMER, CONSUMER_SHARE = "GeForce", 1.07
+"""The same of NVIDIA's cards with this in their name, which run above their stated clock: the mean of six,
+from RTX 2080 to RTX 4090 (0.97 to 1.15)."""
+OF_VECTOR_UNITS = ("fp32", "fp16-vector")
+VECTOR_SHARE = 0.91
+"""The same of products in fp32, by ordinary units: the mean of seven, from P100 to A100 (0.86 to 0.97)."""
+DOUBLED_FROM, DOUBLED_SHARE = 8.6, 0.65
+"""CUDA's capability from which those units have twice the lanes, and what they reach: the mean of eight, from
+RTX 3080 to H100 (0.51 to 0.73)."""
 EIGHT_OVER_SIXTEEN = 0.75 / BORROWED_SHARE
 """The share in 8 bits over that in 16, where nobody measured it (in 8 bits: 0.71 to 0.78)."""
 
@@ -83,15 +90,14 @@ def chip_of(accelerator: Accelerator, precision: str = "amp") -> Chip:
     precision : of its products; ``fp32`` and ``tf32`` are told from all others, which are in 16 bits
     """
     half: Any = "bf16" if "bf16" in accelerator.peak_flops else accelerator.training_peak("amp")[1]
-    share = BORROWED_SHARES.get(accelerator.vendor, BORROWED_SHARE)
-    rate = _best(accelerator, half, share)
+    rate = _best(accelerator, half, _borrowed_share(accelerator, half))
     eight = rate
     if "fp8" in accelerator.peak_flops:
         eight = _best(accelerator, "fp8", EIGHT_OVER_SIXTEEN * rate / accelerator.peak_flops[half].value)
     kept_in = half
     if precision in IN_32_BITS:
         _, kept_in = accelerator.training_peak(precision)
-        rate = _best(accelerator, kept_in, share if precision == "tf32" else VECTOR_SHARE)
+        rate = _best(accelerator, kept_in, _borrowed_share(accelerator, kept_in))
     measured_at, own = accelerator.achieved_tdp, accelerator.tdp
     return Chip(
         rate,
@@ -102,8 +108,18 @@ def chip_of(accelerator: Accelerator, precision: str = "amp") -> Chip:
         ops.number(accelerator.matrix_units or accelerator.compute_units),
         accelerator.compute_capability or 0.0,
         accelerator.is_tpu,
-        kept_in in ("fp32", "fp16-vector"),
+        kept_in in OF_VECTOR_UNITS,
     )
+
+
+def _borrowed_share(accelerator: Accelerator, precision: str) -> float:
+    """Return the share of its peak that the best product of an accelerator is taken to reach."""
+    if precision in OF_VECTOR_UNITS:
+        is_doubled = (accelerator.compute_capability or 0.0) >= DOUBLED_FROM
+        return DOUBLED_SHARE if is_doubled else VECTOR_SHARE
+    if CONSUMER in accelerator.name:
+        return CONSUMER_SHARE
+    return BORROWED_SHARES.get(accelerator.vendor, BORROWED_SHARE)
 
 
 def _best(accelerator: Accelerator, precision: Any, share: float) -> float:
