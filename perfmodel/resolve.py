@@ -9,7 +9,7 @@ from perfmodel.calibration import calibration
 from perfmodel.errors import InputError
 from perfmodel.link_caveats import GENERIC_NODE, check_racks, doubt_adapters, doubt_links, require_network
 from perfmodel.named import by_id
-from perfmodel.sharing import batch_of, named_software, predicts_tokens, shared
+from perfmodel.sharing import batch_of, shared, software_of_copies
 from perfmodel.specs.accelerator import USUAL_POWER, Accelerator
 from perfmodel.specs.compression import Scheme, compression_of
 from perfmodel.specs.formats import FORMATS, Format, OptimizerStates, states_of
@@ -19,15 +19,7 @@ from perfmodel.specs.overlap import usual_overlap
 from perfmodel.specs.placement import domains, is_slice, nodes_filled
 from perfmodel.specs.rings import check_rings
 from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.software import (
-    DEFAULT,
-    LATEST_RELEASE,
-    Release,
-    learned_year,
-    parts,
-    release,
-    usual_year,
-)
+from perfmodel.specs.software import Release, learned_year, parts, release
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.torus import take_torus
 from perfmodel.specs.updates import Updates, network_of, updates_of
@@ -238,9 +230,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
             f"--strategy {scenario.strategy} stays within one machine; {node.id} holds {node.accelerators}, "
             f"so {scenario.world_size} GPUs need all-reduce or parameter-server"
         )
-    named = named_software(scenario.framework or DEFAULT, workload, False, catalogue)
-    year = LATEST_RELEASE if predicts_tokens(workload) else usual_year(accelerator.year)
-    software = sharing.software if sharing else named if "@" in named else f"{named}@{year}"
+    software = sharing.software if sharing else software_of_copies(scenario, workload, accelerator, catalogue)
     framework = release(software, catalogue)
     shards, server_node = framework.server_shards, node
     if strategy == "parameter-server":

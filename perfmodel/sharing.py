@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from perfmodel.errors import InputError
 from perfmodel.specs.layout import DEGREES, NEUTRAL, NO_STAGES, RECOMPUTE, SHARDING
-from perfmodel.specs.software import DEFAULT, DEFAULT_FOR_LAYOUTS, LATEST_RELEASE, parts, release, software_id
+from perfmodel.specs.software import (
+    DEFAULT,
+    DEFAULT_FOR_LAYOUTS,
+    LATEST_RELEASE,
+    parts,
+    release,
+    software_id,
+    usual_year,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -257,6 +265,19 @@ def named_software(text: str, workload: Workload, shards: bool | None, catalogue
             return f"{known.id}{at}{year}"
         name = other
     raise InputError(f"--framework {text}: its files say that {' is '.join([*seen, name])}")
+
+
+def software_of_copies(
+    scenario: Scenario, workload: Workload, accelerator: Accelerator, catalogue: Catalogue
+) -> str:
+    """Return the software of a job that trains copies of a network, ``NAME@YEAR``.
+
+    The year is that of the latest release for networks that predict tokens, as under a layout; of others it
+    is that of the software the accelerator is usually trained with.
+    """
+    named = named_software(scenario.framework or DEFAULT, workload, False, catalogue)
+    year = LATEST_RELEASE if predicts_tokens(workload) else usual_year(accelerator.year)
+    return named if "@" in named else f"{named}@{year}"
 
 
 def transformer_software(text: str, workload: Workload, shards: bool | None, catalogue: Catalogue) -> str:
