@@ -93,31 +93,6 @@ def host_time(accumulation_steps: Real, kernels: Real, update_kernels: Real, dis
 
 
 @formula(cites=())
-def host_stretch(paced_time: Real, device_time: Real) -> Real:
-    r"""Factor by which the pace of the host lengthens the accelerator's time.
-
-    .. math:: g = t_p / t_d
-
-    Parameters
-    ----------
-    paced_time : t_p [s], of an iteration that both pace
-    device_time : t_d [s], on the accelerator alone
-
-    Returns
-    -------
-    stretch [1], at least 1
-
-    Examples
-    --------
-    5 ms where the accelerator alone takes 4.
-
-    >>> host_stretch(5e-3, 4e-3)
-    1.25
-    """
-    return paced_time / device_time
-
-
-@formula(cites=())
 def launches_time(kernels: Real, kernel_floor: Real, product_kernels: Real, product_set_up: Real) -> Real:
     r"""What launches take on the accelerator, whatever the kernels do: of each layer, or of all.
 
@@ -145,81 +120,6 @@ def launches_time(kernels: Real, kernel_floor: Real, product_kernels: Real, prod
     4e-05
     """
     return kernel_floor * kernels + product_set_up * product_kernels
-
-
-@formula(cites=())
-def layer_device_times(busy_times: Real, launches_time: Real) -> Real:
-    r"""Passes on the accelerator alone, with their launches: of each layer, or of all.
-
-    .. math:: d = t + l
-
-    Parameters
-    ----------
-    busy_times : t [s], shape (..., 2 L)
-    launches_time : l [s], shape (2 L,)
-
-    Returns
-    -------
-    layer_device_times [s], shape (..., 2 L)
-
-    Examples
-    --------
-    1 ms and launches of 20 us.
-
-    >>> round(layer_device_times(1e-3, 20e-6), 9)
-    0.00102
-    """
-    return busy_times + launches_time
-
-
-@formula(cites=())
-def layer_host_times(kernels: Real, dispatch_time: Real) -> Real:
-    r"""Launches of each pass of a layer on the host alone.
-
-    .. math:: h = k\,\tau
-
-    Parameters
-    ----------
-    kernels : k [1], of each pass, shape (2 L,)
-    dispatch_time : tau [s]
-
-    Returns
-    -------
-    layer_host_times [s], shape (2 L,)
-
-    Examples
-    --------
-    10 kernels of 5 us each.
-
-    >>> round(layer_host_times(10, 5e-6), 9)
-    5e-05
-    """
-    return dispatch_time * kernels
-
-
-@formula(cites=())
-def with_effect(time: Real, effect: Real) -> Real:
-    r"""A time with what measured runs of this network say of it.
-
-    .. math:: t' = t\,z
-
-    Parameters
-    ----------
-    time : t [s]
-    effect : z [1], of the network
-
-    Returns
-    -------
-    time [s]
-
-    Examples
-    --------
-    A network that runs 10 % slower than its family.
-
-    >>> round(with_effect(2.0, 1.1), 9)
-    2.2
-    """
-    return time * effect
 
 
 @formula(cites=())
@@ -326,26 +226,3 @@ def pass_time(forward_time: Real, backward_time: Real, launch_overhead_time: Rea
     12
     """
     return forward_time + backward_time + launch_overhead_time
-
-
-@formula(cites=())
-def micro_batch_time(alone_time: Real, accumulation_steps: Real) -> Real:
-    r"""Share of an iteration that falls to one micro-batch.
-
-    .. math:: t = T_0 / m
-
-    Parameters
-    ----------
-    alone_time : T_0 [s], of the iteration
-    accumulation_steps : m [1]
-
-    Returns
-    -------
-    time [s]
-
-    Examples
-    --------
-    >>> micro_batch_time(40, 4)  # 40 ms in four micro-batches
-    10.0
-    """
-    return alone_time / accumulation_steps

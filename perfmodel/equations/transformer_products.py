@@ -262,29 +262,6 @@ def launched_time(device_time: Real, kernels: Real, kernel_floor: Real) -> Real:
 
 
 @formula(cites=())
-def elementwise_time(moved_bytes: Real, elementwise_bandwidth: Real) -> Real:
-    r"""Time of what passes memory between products.
-
-    .. math:: t = B / b
-
-    Parameters
-    ----------
-    moved_bytes : B [B]
-    elementwise_bandwidth : b [B/s]
-
-    Returns
-    -------
-    time [s]
-
-    Examples
-    --------
-    >>> elementwise_time(6e9, 2e12)  # 6e9 / 2e12
-    0.003
-    """
-    return moved_bytes / elementwise_bandwidth
-
-
-@formula(cites=())
 def mean_over_layers(dense_fraction: Real, dense_time: Real, routed_time: Real) -> Real:
     r"""Mean over layers without and with experts.
 

@@ -15,11 +15,10 @@ from perfmodel.equations.transformer_exchange import (
     distinct_destinations,
     partly_hidden_time,
 )
-from perfmodel.equations.transformer_pipeline import repeated_time, time_beyond, time_of_parts
+from perfmodel.equations.transformer_pipeline import time_of_parts
 from perfmodel.equations.transformer_products import (
     attention_traffic_bytes,
     cast_traffic_bytes,
-    elementwise_time,
     fused_attention_time,
     gate_traffic_bytes,
     launched_time,
@@ -182,12 +181,12 @@ def layer_of(job: Job, p: Values, on: Rates) -> Layer:
     moved = moved + cast * (1 - 0.5 * routed)
     if has_experts:
         moved = moved + routed * _routed_bytes(job, p)
-    element = elementwise_time(moved, on.elementwise)
-    element_backward = repeated_time(p["element_backward"], element)
+    element = moved / on.elementwise
+    element_backward = p["element_backward"] * element
     # traffic
     one = travel_time(job.groups.tensor, activation_message_bytes(tokens, model.hidden), p)
     hidden = partly_hidden_time(one, where(software.hides_tensor, p["tensor_hidden"], 0.0))
-    beside = repeated_time(2, hidden)
+    beside = 2 * hidden
     keys = context_message_bytes(
         layout.micro_batch_size, job.sequence_length, model.kv_heads * model.head_size / tensor
     )
@@ -195,8 +194,8 @@ def layer_of(job: Job, p: Values, on: Rates) -> Layer:
     dispatch: Any = 0.0
     waits: Any = 0.0
     if has_experts:
-        dispatch = repeated_time(routed, _dispatch(job, p))
-        waits = repeated_time(routed, where(software.static_dispatch, 0.0, p["routing_host"]))
+        dispatch = routed * _dispatch(job, p)
+        waits = routed * where(software.static_dispatch, 0.0, p["routing_host"])
     # recomputation
     again = layout.recomputed_layers
     device = time_of_parts(products=forward, attention=core, elementwise=element)
@@ -205,31 +204,31 @@ def layer_of(job: Job, p: Values, on: Rates) -> Layer:
     of_core = where(software.flash | software.checkpoints_operations, 0.0, core)
     selected = time_of_parts(operations=of_operations, attention=of_core)
     repeated = where(layout.recompute == SELECTIVE, selected, 0.0)
-    repeated = where(layout.recompute == FULL, repeated_time(again, device), repeated)
+    repeated = where(layout.recompute == FULL, again * device, repeated)
     # launches
     kernels, floor = _launches(job, p, routed)
     paced = launched_time(device, kernels, floor)
     of_backward = time_of_parts(backward=device_backward, again=repeated)
     paced_backward = launched_time(of_backward, (BACKWARD_KERNELS + again) * kernels, floor)
-    gaps, gaps_backward = time_beyond(paced, device), time_beyond(paced_backward, of_backward)
+    gaps, gaps_backward = paced - device, paced_backward - of_backward
     waiting = time_of_parts(forward=gaps, backward=gaps_backward)
     # while the accelerator waits for its host the ring goes on
     window = time_of_parts(attention=core, gaps=gaps)
     context = beyond_attention_time(ring, window, p["context_window"])
     window = time_of_parts(attention=core_backward, gaps=gaps_backward)
-    context_backward = beyond_attention_time(repeated_time(2, ring), window, p["context_window"])
-    routed_traffic = repeated_time(2, dispatch)
+    context_backward = beyond_attention_time(2 * ring, window, p["context_window"])
+    routed_traffic = 2 * dispatch
     sent_again = time_of_parts(tensor=beside, context=context, experts=routed_traffic, host=waits)
-    sent_again = repeated_time(again, sent_again)
+    sent_again = again * sent_again
     return Layer(
         time_of_parts(forward=forward, backward=backward),
         time_of_parts(forward=core, backward=core_backward),
         time_of_parts(forward=element, backward=element_backward),
         time_of_parts(computed=repeated, sent=sent_again),
-        time_of_parts(gaps=where(waiting > ROUNDING * device, waiting, 0.0), routing=repeated_time(2, waits)),
-        repeated_time(2, beside),
+        time_of_parts(gaps=where(waiting > ROUNDING * device, waiting, 0.0), routing=2 * waits),
+        2 * beside,
         time_of_parts(forward=context, backward=context_backward),
-        repeated_time(2, routed_traffic),
+        2 * routed_traffic,
         time_of_parts(
             computed=paced_backward,
             tensor=beside,
@@ -324,7 +323,7 @@ def _attention(job: Job, p: Values, on: Rates) -> tuple[Any, Any]:
     )
     plain = plain_attention_time(one, tokens * length * heads, p["score"], on.elementwise)
     flash = job.stack.flash
-    backward = repeated_time(p["flash_backward"], kernel), repeated_time(2, plain)
+    backward = p["flash_backward"] * kernel, 2 * plain
     return ops.where(flash, kernel, plain), ops.where(flash, *backward)
 
 
