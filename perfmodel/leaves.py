@@ -309,18 +309,19 @@ def _constants(constants: Calibration, change: Change) -> tuple[Calibration, dic
     for field in constants._fields:
         value = getattr(constants, field)
         if field not in changed and isinstance(value, float):
-            changed[field] = change(value, f"constants.{field}", _source_of(field, constants))
+            changed[field] = change(value, f"constants.{field}", _source_of(field, value, constants))
     changed["link_fraction"] = {
-        kind: change(value, f"link_fraction.{kind}", _source_of(f"link_fraction.{kind}", constants))
+        kind: change(value, f"link_fraction.{kind}", _source_of(f"link_fraction.{kind}", value, constants))
         for kind, value in constants.link_fraction.items()
     }
     return _with(constants, changed), {collectives.COLLECTIVES: _with(known, {"parameters": parameters})}
 
 
-def _source_of(name: str, constants: Calibration) -> str:
+def _source_of(name: str, value: float, constants: Calibration) -> str:
+    """Return where a constant comes from: what was believed of it, unless runs moved it."""
     entry = facts().get(name)
     if name in constants.assumed:
         return "assumed"
-    if entry is not None and "source" in entry:
-        return f"{entry['basis']} ({entry['source']})"
-    return FITTED
+    if entry is None or entry["value"] != value:
+        return FITTED
+    return f"{entry['basis']} ({entry['source']})" if "source" in entry else str(entry["basis"])

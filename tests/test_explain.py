@@ -433,8 +433,8 @@ def test_latex_is_balanced():
 def test_sources_are_those_of_what_ran():
     scenario = Scenario(**EXACT["a ring in the cloud"])
     here = case_of(scenario, BUILT_IN, calibration(), Conditions())
-    ran = derivation(here).trace.ran
-    found = sources_of(here, ran)
+    result = derivation(here)
+    ran, found = result.trace.ran, sources_of(here, result, BUILT_IN)
     keys = {source["key"] for source in found if source["kind"] == "formula"}
     assert keys == {key for name in ran for key in FORMULAS[name].cites}
     assert {"patarasuk2009", "williams2009", "li2020"} <= keys
@@ -446,14 +446,35 @@ def test_sources_are_those_of_what_ran():
     assert "a100-sxm4-40gb" not in specs
     flow = next(s for s in found if "flow_bandwidth" in s["used_for"])
     assert flow["url"].startswith("https://")
-    assert all(line.partition(": ")[2] for line in assumed_of(here))
+    assert all(line.partition(": ")[2] for line in assumed_of(here, result, BUILT_IN))
     assert any(source["key"] == "calibration.json" for source in found)
+
+
+def test_numbers_and_facts_are_cited_where_they_are_taken():
+    """NCCL's times take the latency of a hop, not that of large messages; a job alone takes none."""
+
+    def taken(**options):
+        case = case_of(Scenario(**options), BUILT_IN, calibration(), Conditions())
+        result = derivation(case)
+        used = {each["key"]: each["used_for"] for each in sources_of(case, result, BUILT_IN)}
+        return used, assumed_of(case, result, BUILT_IN)
+
+    of_library, assumed = taken(world_size=32)
+    of_textbook, _ = taken(world_size=32, algorithm="ring", framework="tensorflow@2018")
+    assert "ib-edr-100g: hop_latency" in assumed
+    assert "ib-edr-100g: bulk_hop_latency" not in assumed
+    assert "pytorch: channels_first, python_replicas, pipelined_servers" in assumed
+    assert of_library["pytorch/ddp-note"] == ["hides_data"]
+    assert of_library["nvlink2-cube-mesh/vtrain-nccl"] == ["ring_bandwidth"]
+    assert not any(key.startswith("pytorch/") for key in of_textbook)
+    alone, _ = taken(world_size=1)
+    assert not any(key.startswith(("pcie3-x16/", "ib-edr-100g/")) for key in alone)
 
 
 def test_a_users_own_measurement_is_cited():
     asked = Scenario(anchor="iteration_time=0.145s@1")
     here = case_of(asked, BUILT_IN, calibration(), Conditions())
-    assert "iteration_time=0.145s@1" in sources_of(here, [])[-1]["cited"]
+    assert "iteration_time=0.145s@1" in sources_of(here, derivation(here), BUILT_IN)[-1]["cited"]
 
 
 def run(*args):
