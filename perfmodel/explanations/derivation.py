@@ -51,7 +51,6 @@ PLAIN = {
     "server_fraction": "no kernel adds up",
     "oversubscription_factor": "no uplink slows it",
     "reduction_bandwidth": "the time to add is left out",
-    "anchor_factor": "nothing was measured",
     "straggler_time": "no jitter",
     "coding_time": "nothing is compressed, or nothing travels",
     "exposed_communication_time": "nothing travels",
