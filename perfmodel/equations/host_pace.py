@@ -123,32 +123,6 @@ def launches_time(kernels: Real, kernel_floor: Real, product_kernels: Real, prod
 
 
 @formula(cites=())
-def stretched_time(pass_time: Real, stretch: Real, effect: Real) -> Real:
-    r"""All passes of a micro-batch at the pace of the host.
-
-    .. math:: t' = t\,g\,z
-
-    Parameters
-    ----------
-    pass_time : t [s], launches included
-    stretch : g [1], the host's pace
-    effect : z [1], of the network
-
-    Returns
-    -------
-    layers_time [s]
-
-    Examples
-    --------
-    10 ms, a quarter longer for the host.
-
-    >>> stretched_time(10, 1.25, 1)
-    12.5
-    """
-    return pass_time * stretch * effect
-
-
-@formula(cites=())
 def launch_time(layers_time: Real, forward_time: Real, backward_time: Real) -> Real:
     r"""What a micro-batch loses between kernels and to a host that launches them too slowly.
 
@@ -202,27 +176,3 @@ def once_an_iteration(iteration_overhead: Real, update_time: Real, stretch: Real
     0.0015
     """
     return (iteration_overhead + update_time * (stretch - 1)) * effect
-
-
-@formula(cites=())
-def pass_time(forward_time: Real, backward_time: Real, launch_overhead_time: Real) -> Real:
-    r"""Forward and backward pass of one micro-batch, launches included.
-
-    .. math:: t = t_f + t_b + t_l
-
-    Parameters
-    ----------
-    forward_time : t_f [s]
-    backward_time : t_b [s]
-    launch_overhead_time : t_l [s]
-
-    Returns
-    -------
-    pass_time [s]
-
-    Examples
-    --------
-    >>> pass_time(4, 7, 1)  # 4 + 7 + 1
-    12
-    """
-    return forward_time + backward_time + launch_overhead_time

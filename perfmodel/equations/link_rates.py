@@ -174,29 +174,3 @@ def narrowest_bandwidth(**bandwidths: Real) -> Real:
     3
     """
     return reduce(ops.minimum, bandwidths.values())
-
-
-@formula(cites=())
-def rings_bandwidth(rings: Real, link_bandwidth: Real, payload_fraction: Real) -> Real:
-    r"""What rings over links of their own carry together.
-
-    .. math:: B = r\,B_1\,\eta
-
-    Parameters
-    ----------
-    rings : r [1], in both directions
-    link_bandwidth : B_1 [B/s], of one link
-    payload_fraction : \eta [1], of its packets that is data
-
-    Returns
-    -------
-    bus_bandwidth [B/s]
-
-    Examples
-    --------
-    Two rings of 25 GB/s, 94 % of them data.
-
-    >>> round(rings_bandwidth(2, 25e9, 0.94) / 1e9, 3)
-    47.0
-    """
-    return rings * link_bandwidth * payload_fraction

@@ -207,30 +207,6 @@ def gate_traffic_bytes(tokens: Real, inner_matrices: Real, inner_width: Real) ->
 
 
 @formula(cites=())
-def cast_traffic_bytes(tokens: Real, inputs_width: Real, cast_bytes: Real) -> Real:
-    r"""Bytes that pass memory to make 8-bit operands of 16-bit ones.
-
-    .. math:: D = T\,w\,k
-
-    Parameters
-    ----------
-    tokens : T [tokens]
-    inputs_width : w [1], features of all inputs of a layer's products
-    cast_bytes : k [B], to cast, scale and transpose one
-
-    Returns
-    -------
-    traffic_bytes [B]
-
-    Examples
-    --------
-    >>> cast_traffic_bytes(10, 40, 6)
-    2400
-    """
-    return tokens * inputs_width * cast_bytes
-
-
-@formula(cites=())
 def launched_time(device_time: Real, kernels: Real, kernel_floor: Real) -> Real:
     r"""Time of a pass whose kernels a host launches: the longer of the two, smoothed.
 

@@ -19,7 +19,6 @@ from perfmodel.equations.host_pace import (
     host_time,
     launches_time,
     once_an_iteration,
-    stretched_time,
     update_on_device,
 )
 from perfmodel.equations.iteration import alone_time
@@ -144,7 +143,7 @@ class Design:
         log_time = np.log(
             alone_time(
                 d.steps,
-                stretched_time(passes, stretch, effect),
+                passes * stretch * effect,
                 update * effect,
                 once_an_iteration(overhead, update, stretch, effect),
             )

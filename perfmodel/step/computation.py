@@ -10,8 +10,6 @@ from perfmodel.equations.host_pace import (
     host_time,
     launch_time,
     once_an_iteration,
-    pass_time,
-    stretched_time,
     update_on_device,
 )
 from perfmodel.equations.iteration import alone_time
@@ -63,7 +61,7 @@ class Computation(NamedTuple):
     @property
     def pass_time(self) -> Any:
         """Forward and backward of one micro-batch, launches included."""
-        return pass_time(self.forward_time, self.backward_time, self.launch_overhead_time)
+        return self.forward_time + self.backward_time + self.launch_overhead_time
 
     def alone(self, steps: Any) -> Any:
         """Time of ``steps`` micro-batches and an update, with nothing to wait for [s]."""
@@ -135,7 +133,7 @@ def computation(
     return Computation(
         forward_time,
         backward_time,
-        launch_time(stretched_time(passes_on_device, stretch, effect), forward_time, backward_time),
+        launch_time(passes_on_device * stretch * effect, forward_time, backward_time),
         update * effect,
         once_an_iteration(learned.iteration_overhead, update, stretch, effect),
         table.all_kernels,

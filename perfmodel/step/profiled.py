@@ -7,7 +7,6 @@ from typing import Any, TypeGuard
 from perfmodel import ops
 from perfmodel.calibration import Calibration
 from perfmodel.equations.collective_latencies import LONGEST_CHAIN
-from perfmodel.equations.host_pace import pass_time
 from perfmodel.equations.measured_steps import (
     measured_wait,
     ring_hop_latency,
@@ -91,7 +90,7 @@ def profiled(work: Computation, profile: Profile, steps: Any, synthetic: bool) -
         once = once + profile.idle_time.value
     forward_time: Any = work.forward_time * factor
     backward_time: Any = work.backward_time * factor
-    stretch = along_layers(pass_time(forward_time, backward_time, launches) / work.pass_time)
+    stretch = along_layers((forward_time + backward_time + launches) / work.pass_time)
     return work._replace(
         forward_time=forward_time,
         backward_time=backward_time,

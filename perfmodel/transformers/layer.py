@@ -18,7 +18,6 @@ from perfmodel.equations.transformer_exchange import (
 from perfmodel.equations.transformer_pipeline import time_of_parts
 from perfmodel.equations.transformer_products import (
     attention_traffic_bytes,
-    cast_traffic_bytes,
     fused_attention_time,
     gate_traffic_bytes,
     launched_time,
@@ -172,7 +171,8 @@ def layer_of(job: Job, p: Values, on: Rates) -> Layer:
     core, core_backward = _attention(job, p, on)
     # element-wise
     inputs = 2 * model.hidden + (model.heads * model.value_size + model.feed_forward) / tensor
-    cast = where(software.in_8_bits, cast_traffic_bytes(tokens, inputs, p["cast"]), 0.0)
+    # to cast, scale and transpose operands of 16 bits
+    cast = where(software.in_8_bits, tokens * inputs * p["cast"], 0.0)
     around = attention_traffic_bytes(
         tokens, model.hidden, shards, (model.heads + model.kv_heads) * model.head_size / tensor
     )
@@ -333,7 +333,7 @@ def _routed_bytes(job: Job, p: Values) -> Any:
     width = model.expert_width / tensor
     gates = gate_traffic_bytes(tokens * (model.top_k + model.shared_experts), model.matrices - 1, width)
     routing = p["routing"] * tokens * model.top_k * model.hidden / job.sequence_shards
-    cast = cast_traffic_bytes(tokens * model.top_k, model.hidden + width, p["cast"])
+    cast = tokens * model.top_k * (model.hidden + width) * p["cast"]
     return gates + routing + ops.where(job.stack.in_8_bits, cast, 0.0)
 
 
