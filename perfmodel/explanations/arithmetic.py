@@ -16,7 +16,7 @@ LONGEST = 72
 """Characters of an expression that is written out; of a longer one its inputs are listed."""
 DEEPEST = 6
 LONGEST_GIVEN = 30
-"""Characters of a part of given quantities that is written out; of a longer one its value is."""
+"""Of names in a part of given quantities; of a longer one its value is, where the whole is too long."""
 NAMED = 2
 """Given quantities of a source that are named, of more."""
 
@@ -31,7 +31,9 @@ def arithmetic(node: Node, numbers: Mapping[int, int]) -> str:
     """
     made, given = begins_with(node, numbers)
     is_search = node.operation[:1].isupper()
-    text = _expression(node, numbers, DEEPEST)
+    text = _expression(node, numbers, DEEPEST, LONGEST)
+    if len(text) > LONGEST:
+        text = _expression(node, numbers, DEEPEST, LONGEST_GIVEN)
     by_source: dict[str, list[str]] = {}
     for name, source in given.items():
         by_source.setdefault(source, []).append(name)
@@ -73,11 +75,12 @@ def begins_with(node: Node, numbers: Mapping[int, int]) -> tuple[list[int], dict
     return sorted(made), given
 
 
-def _expression(node: Any, numbers: Mapping[int, int], depth: int, inside: str = "") -> str:
+def _expression(node: Any, numbers: Mapping[int, int], depth: int, longest: int, inside: str = "") -> str:
     """Return an expression; a too long text where it is too deep.
 
     Parameters
     ----------
+    longest : characters of names in a part of given quantities; of a longer part the value is written
     inside : the operation that it is an operand of, or ``"("``; empty for the whole
     """
     if not isinstance(node, Node):
@@ -90,10 +93,10 @@ def _expression(node: Any, numbers: Mapping[int, int], depth: int, inside: str =
         return "." * (LONGEST + 1)
     if inside and np.ndim(node.value) == 0:
         made, given = begins_with(node, numbers)
-        if not made and sum(map(len, given)) > LONGEST_GIVEN:
+        if not made and sum(map(len, given)) > longest:
             return _constant(node.value)
     parts = [
-        _expression(each, numbers, depth - 1, _around(node.operation, i))
+        _expression(each, numbers, depth - 1, longest, _around(node.operation, i))
         for i, each in enumerate(node.operands)
     ]
     if node.operation in SAME:
