@@ -267,7 +267,7 @@ def _of_transformers(derived: Derivation) -> list[Source]:
 
 def _moving(derived: Derivation) -> list[str]:
     """Return the numbers of the fit that, grown by a tenth, move a time by a ten-thousandth."""
-    time = derived.step.iteration_time
+    time: Any = derived.step.iteration_time
     moving = {each.name for each in slopes(time) if abs(each.elasticity(time.value)) >= MOVING}
     return [
         name

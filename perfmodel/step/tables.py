@@ -42,7 +42,8 @@ def exchange_time(setting: Setting, tables: Tables, on: Fabric) -> Any:
         exchanged_bytes(setting, tables, setting.domains),
         on._replace(inter_link_bandwidth=shared),
     )
-    each = equations.busiest_port_time(of_rank, of_node).sum(axis=-1)
+    of_tables: Any = equations.busiest_port_time(of_rank, of_node)
+    each = of_tables.sum(axis=-1)
     return equations.table_exchange_time(setting.accumulation_steps, each)
 
 
