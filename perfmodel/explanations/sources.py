@@ -116,7 +116,7 @@ def _numbers(case: Case, result: Derivation) -> Iterator[tuple[str, dict[str, An
     if setting.feed is not None and setting.feed.decoder is not None:
         id, numbers = str(setting.scenario.decoder), vars(setting.feed.decoder)
         stated.append((f"decoder.{id}", id, numbers, decoders().sources))
-    taken = {f"{setting.accelerator.id}.tdp", *result.given}  # which cost and energy take
+    taken = {f"{setting.accelerator.id}.tdp", *result.given}  # cost and energy take the power
     taken |= {name.rpartition(".")[0] for name in taken}  # one of several that have a source together
     for prefix, id, numbers, sources in stated:
         mine = {key: number for key, number in numbers.items() if f"{prefix}.{key}" in taken}
