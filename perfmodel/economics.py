@@ -14,7 +14,6 @@ from perfmodel.equations.cost import (
     both_costs,
     both_energies,
     carbon_mass,
-    energy_cost,
     job_energy,
     rent,
     run_time,
@@ -146,7 +145,7 @@ def rates(
             each = np.nan if servers.usd_per_hour is None else servers.usd_per_hour
             cost = both_costs(cost, rent(servers.count, each / HOUR, 1.0))
         if own_electricity and energy is not None and conditions.electricity_price is not None:
-            cost = both_costs(cost, energy_cost(energy, conditions.electricity_price / KWH))
+            cost = both_costs(cost, energy * (conditions.electricity_price / KWH))
     return Rates(
         cost, energy, carbon, *goodput_of(nodes, servers.count, conditions, work_time, checkpoint_bytes)
     )

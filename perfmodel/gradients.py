@@ -55,9 +55,10 @@ def slopes(of: Traced) -> list[Slope]:
     return result
 
 
-def leaves_of(of: Traced) -> list[Traced]:
-    """Return the leaves that a number comes from."""
-    return [node for node in parents_first(of, _PARENTS) if node.leaf is not None]
+def leaves_of(*of: Traced) -> list[Traced]:
+    """Return the leaves that numbers come from, each once."""
+    seen: set[int] = set()
+    return [node for each in of for node in parents_first(each, _PARENTS, seen) if node.leaf is not None]
 
 
 def parents_first(

@@ -126,7 +126,7 @@ def with_leaves(setting: Setting, constants: Calibration, change: Change) -> Lea
     for field in SPECS:
         spec = getattr(setting, field)
         if spec is not None:
-            specs[spec.id] = specs.get(spec.id) or _spec(spec, spec.id, change)
+            specs[spec.id] = specs.get(spec.id) or _record(spec, spec.id, change)
             changed[field] = specs[spec.id]
     peaks: dict[Any, Any] = {**setting.accelerator.peak_flops}
     if setting.peak_format in peaks and peaks[setting.peak_format].value == setting.peak_flops:
@@ -141,7 +141,7 @@ def with_leaves(setting: Setting, constants: Calibration, change: Change) -> Lea
     if setting.decode_rate is not None:
         changed["decode_rate"] = change(setting.decode_rate, "decode_rate", OF_SCENARIO)
     if setting.profile is not None:
-        changed["profile"] = _measured(setting.profile, "profile", change)
+        changed["profile"] = _record(setting.profile, "profile", change)
     if setting.feed is not None:
         changed["feed"] = _feed(setting, changed["node"], change)
     options = {
@@ -166,25 +166,25 @@ def with_leaves(setting: Setting, constants: Calibration, change: Change) -> Lea
     return Leaves(setting._replace(**changed), constants, learned)
 
 
-def _spec(spec: Any, name: str, change: Change) -> Any:
-    """Return a spec, or a part of one, with every number that says where it comes from changed."""
-    if isinstance(spec, Provenance):
-        source = f"{spec.basis} ({spec.source})" if spec.source not in (None, spec.basis) else spec.basis
-        if hasattr(spec, "by_group_size"):
-            rates = {n: change(rate, f"{name}.{n}", source) for n, rate in spec.by_group_size.items()}
-            return _with(spec, {"by_group_size": rates})
-        value: Any = spec
-        return _with(spec, {"value": change(value.value, name, source)})
-    if isinstance(spec, Record):
-        parts: dict[str, Any] = {}
-        for field in type(spec).model_fields:
-            value = getattr(spec, field)
-            if isinstance(value, (Provenance, dict)) and field != "sources":
-                parts[field] = _spec(value, f"{name}.{field}", change)
-            elif value is not None and field in WHOLE_NUMBERS_OF_SPECS:
-                parts[field] = change(value, f"{name}.{field}", "datasheet")
-        return _with(spec, parts)
-    return _with(spec, {key: _spec(value, f"{name}.{key}", change) for key, value in spec.items()})
+def _record(thing: Any, name: str, change: Change) -> Any:
+    """Return a spec or profile, or a part of one, with every number that says where it comes from changed."""
+    if isinstance(thing, Provenance):
+        stated: Any = thing
+        is_named = stated.source not in (None, stated.basis)
+        source = f"{stated.basis} ({stated.source})" if is_named else stated.basis
+        if hasattr(stated, "by_group_size"):
+            rates = {n: change(rate, f"{name}.{n}", source) for n, rate in stated.by_group_size.items()}
+            return _with(stated, {"by_group_size": rates})
+        return _with(stated, {"value": change(stated.value, name, source)})
+    if isinstance(thing, Measure):
+        return _with(thing, {"value": change(thing.value, name, OF_PROFILE)})
+    parts: dict[str, Any] = {}
+    for field, value in thing.items() if isinstance(thing, dict) else vars(thing).items():
+        if isinstance(value, (Record, dict)) and field != "sources":
+            parts[field] = _record(value, f"{name}.{field}", change)
+        elif value is not None and field in WHOLE_NUMBERS_OF_SPECS:
+            parts[field] = change(value, f"{name}.{field}", "datasheet")
+    return _with(thing, parts)
 
 
 def _with(thing: Any, parts: dict[str, Any]) -> Any:
@@ -210,32 +210,19 @@ def _bytes(table: Any, name: str, change: Change) -> Any:
     )
 
 
-def _measured(spec: Any, name: str, change: Change) -> Any:
-    """Return a profile, or a part of one, with what was measured changed."""
-    parts = {}
-    for field in type(spec).model_fields:
-        value = getattr(spec, field)
-        if isinstance(value, Measure):
-            changed: Any = change(value.value, f"{name}.{field}", OF_PROFILE)
-            parts[field] = _with(value, {"value": changed})
-        elif isinstance(value, Record):
-            parts[field] = _measured(value, f"{name}.{field}", change)
-    return _with(spec, parts)
-
-
 def _feed(setting: Setting, node: Any, change: Change) -> Any:
     """Return how samples come with other numbers: of storage, cache and decoder."""
     feed, known, rates = setting.feed, storages(), {}
     assert feed is not None
     for field, id in (("storage_bandwidth", setting.storage), ("cache_bandwidth", CACHE)):
-        rates[field] = _spec(known.bandwidth[id], f"storage.{id}.bandwidth", change).value
+        rates[field] = _record(known.bandwidth[id], f"storage.{id}.bandwidth", change).value
     if math.isfinite(feed.storage_requests):
         requests = known.requests[setting.storage]
-        rates["storage_requests"] = _spec(requests, f"storage.{setting.storage}.requests", change).value
+        rates["storage_requests"] = _record(requests, f"storage.{setting.storage}.requests", change).value
     if feed.host_memory_bytes:
         rates["host_memory_bytes"] = node.host_memory_bytes.value
     if feed.decoder is not None:
-        rates["decoder"] = _spec(feed.decoder, f"decoder.{setting.scenario.decoder}", change)
+        rates["decoder"] = _record(feed.decoder, f"decoder.{setting.scenario.decoder}", change)
     return _with(feed, rates)
 
 
@@ -330,18 +317,19 @@ def _constants(constants: Calibration, change: Change) -> tuple[Calibration, dic
     for field in constants._fields:
         value = getattr(constants, field)
         if field not in changed and isinstance(value, float):
-            changed[field] = change(value, f"constants.{field}", _source_of(field, constants))
+            changed[field] = change(value, f"constants.{field}", _source_of(field, value, constants))
     changed["link_fraction"] = {
-        kind: change(value, f"link_fraction.{kind}", _source_of(f"link_fraction.{kind}", constants))
+        kind: change(value, f"link_fraction.{kind}", _source_of(f"link_fraction.{kind}", value, constants))
         for kind, value in constants.link_fraction.items()
     }
     return _with(constants, changed), {collectives.COLLECTIVES: _with(known, {"parameters": parameters})}
 
 
-def _source_of(name: str, constants: Calibration) -> str:
+def _source_of(name: str, value: float, constants: Calibration) -> str:
+    """Return where a constant comes from: what was believed of it, unless runs moved it."""
     entry = facts().get(name)
     if name in constants.assumed:
         return "assumed"
-    if entry is not None and "source" in entry:
-        return f"{entry['basis']} ({entry['source']})"
-    return FITTED
+    if entry is None or entry["value"] != value:
+        return FITTED
+    return f"{entry['basis']} ({entry['source']})" if "source" in entry else str(entry["basis"])

@@ -23,6 +23,7 @@ from perfmodel.calibration import FITTED, before_fit, calibration, facts
 from perfmodel.collectives.parameters import PARAMETERS as COLLECTIVE_PARAMETERS
 from perfmodel.collectives.parameters import means
 from perfmodel.evidence import COLLECTIVES, DATA_PARALLEL, TRANSFORMERS
+from perfmodel.explanations.derivation import derivation
 from perfmodel.explanations.sources import sources_of
 from perfmodel.learned import NEUTRAL, neutral_means, origins
 from perfmodel.resources import folder
@@ -204,7 +205,7 @@ def test_cite_names_the_sources_of_learned_numbers():
 
     def cited(**options: Any) -> dict[str, list[str]]:
         case = case_of(Scenario(**options), catalogue, calibration(), Conditions())
-        return {each["key"]: each["used_for"] for each in sources_of(case, [])}
+        return {each["key"]: each["used_for"] for each in sources_of(case, derivation(case), catalogue)}
 
     shared = cited(
         workload="gpt3-175b",

@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 
 from perfmodel import InputError, Scenario, collective, explain, predict, sweep
+from perfmodel.explanations.derivation import derivation
 from perfmodel.explanations.sources import assumed_of
 from perfmodel.sensitivity import sensitivity
 from perfmodel.specs.store import Catalogue
@@ -47,7 +48,8 @@ def test_the_link_between_sockets_is_an_input_and_an_equation():
     notes = {symbol.note for equation in explained.equations for symbol in equation.symbols}
     assert any(note.startswith("qpi-9.6.bandwidth: ") for note in notes)
     assert explained.complete
-    of_eight, of_four = (assumed_of(sensitivity(Scenario(**JOB, world_size=n)).case) for n in (8, 4))
+    cases = [sensitivity(Scenario(**JOB, world_size=n)).case for n in (8, 4)]
+    of_eight, of_four = (assumed_of(case, derivation(case), Catalogue.built_in()) for case in cases)
     assert "qpi-9.6: achieved_fraction" in of_eight
     assert "qpi-9.6: achieved_fraction" not in of_four
 

@@ -136,6 +136,8 @@ def behind(asked: Asked) -> None:
             result = answering().explain(asked.scenario())
         for term, equations in groupby(result.equations, lambda equation: equation.term):
             st.markdown(f"**{TERMS[term].label if term in TERMS else 'iteration time'}**")
+            if made := result.arithmetic(term):
+                st.caption(plain(made))
             for each in equations:
                 given = value_text(each.value, each.unit, each.quantity)
                 st.caption(plain(f"({each.number}) {each.title} {each.quantity} = {given}"))

@@ -19,6 +19,7 @@ KINDS = {
     "formula": "formulas that ran",
     "workload": "workload",
     "spec": "hardware",
+    "software": "software",
     "price": "price of a node",
     "fit": "measurements the constants come from",
 }
@@ -57,15 +58,15 @@ def command(as_json: bool, as_bibtex: bool, specs: tuple[str, ...], **options: A
     scenario, catalogue = scenario_from(options), catalogue_from(specs)
     prediction = predict(scenario, catalogue)
     case = case_of(scenario, catalogue, calibration(), conditions)
-    assumed, result = assumed_of(case), derivation(case)
-    ran = result.trace.ran
+    result = derivation(case)
+    assumed = assumed_of(case, result, catalogue)
     if asked is None:
         case = case._replace(price=None)
     else:
         spent, _, more = costs(case, result, prediction, conditions, catalogue)
-        ran |= more.ran
+        result.trace.ran |= more.ran
         assumed += economics(prediction, conditions, catalogue, spent)["assumed"]
-    sources = sources_of(case, ran)
+    sources = sources_of(case, result, catalogue)
     if as_json:
         answer = {"scenario": prediction.scenario, "sources": sources, "assumed": assumed}
         click.echo(json.dumps(answer))
@@ -85,7 +86,8 @@ def _lines(result: list[Source], assumed: list[str]) -> list[str]:
         if of_kind:
             lines += ["", heading]
         for source in of_kind:
-            read = f", read {source['date']}" if kind in ("spec", "price") and source["date"] else ""
+            is_read = kind in ("spec", "software", "price") and source["date"]
+            read = f", read {source['date']}" if is_read else ""
             lines += _wrapped(f"[{source['key']}] {source['cited']}{read}", "  ")
             if source["url"]:
                 lines.append(f"      {source['url']}")  # not wrapped, so that it can be copied

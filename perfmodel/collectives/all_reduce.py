@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from perfmodel import ops
 from perfmodel.equations import collective_bandwidths as rates
 from perfmodel.equations import collective_latencies as latencies
-from perfmodel.equations.collective_times import bend_of, grown_ramp, ramp_of, ramped_time
+from perfmodel.equations.collective_times import grown_ramp, ramp_of, ramped_time
 from perfmodel.tracing import given
 
 
@@ -187,6 +187,6 @@ def curve(ranks: Ranks, p: Values, algorithm: str = "auto") -> Curve:
     strength = ranks.ramp_strength
     if ranks.several:
         strength = grown_ramp(strength, p["ramp_nodes"], ranks.nodes)
-    bend = bend_of(p["bend"] if ranks.several else p["bend_inside"], chunk)
+    bend = (p["bend"] if ranks.several else p["bend_inside"]) * chunk
     byte_time = rates.all_reduce_byte_time(bandwidth(ranks, p, algorithm), ranks.nodes * ranks.per_node)
     return Curve(start, byte_time, ramp_of(strength, chunk), bend)

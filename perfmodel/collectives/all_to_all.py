@@ -8,7 +8,7 @@ from perfmodel import ops
 from perfmodel.collectives.all_reduce import Curve, Ranks, Values
 from perfmodel.equations import collective_bandwidths as rates
 from perfmodel.equations import collective_latencies as latencies
-from perfmodel.equations.collective_times import bend_of, grown_ramp, ramp_of
+from perfmodel.equations.collective_times import grown_ramp, ramp_of
 from perfmodel.equations.link_rates import achieved_bandwidth
 
 
@@ -33,7 +33,7 @@ def curve(ranks: Ranks, p: Values, by_pcie: bool) -> Curve:
     if ranks.several and ranks.low_latency is not True:
         start = ops.where(ranks.low_latency, quick, _start(ranks, p, p["simple_between"]))
     chunk = latencies.chunk_latency(quick, start)
-    bend = bend_of(p["bend"] if ranks.several else p["bend_inside"], chunk)
+    bend = (p["bend"] if ranks.several else p["bend_inside"]) * chunk
     return Curve(start, rates.gather_byte_time(one_way, n), ramp_of(strength, chunk), bend)
 
 

@@ -34,7 +34,7 @@ from perfmodel.collectives.place import (
 from perfmodel.equations import collective_bandwidths as rates
 from perfmodel.equations import collective_latencies as latencies
 from perfmodel.equations.collective_latencies import round_trip_time
-from perfmodel.equations.collective_times import bend_of, grown_ramp, ramp_of
+from perfmodel.equations.collective_times import grown_ramp, ramp_of
 from perfmodel.tracing import TRACE
 
 NVLINK_SHARE = (0.80, 0.80, 0.824, 0.802)
@@ -107,7 +107,7 @@ def _chain_curve(at: Place, p: Values) -> Curve:
     strength = ramp_strength(several, begun.ramp_factor, at.year, p) * p["ramp_chain"]
     if several:
         strength = grown_ramp(strength, p["ramp_nodes"], at.nodes)
-    bend = bend_of(p["bend"] if several else p["bend_inside"], chunk)
+    bend = (p["bend"] if several else p["bend_inside"]) * chunk
     return Curve(start, _chain_byte_time(at, p), ramp_of(strength, chunk), bend)
 
 

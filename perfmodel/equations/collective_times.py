@@ -61,29 +61,6 @@ def grown_ramp(ramp_strength: Real, ramp_growth: Real, nodes: Real) -> Real:
 
 
 @formula(cites=())
-def bend_of(bend_ratio: Real, chunk_latency: Real) -> Real:
-    r"""Time on the wire from which chunks no longer grow in number.
-
-    .. math:: b = \beta L
-
-    Parameters
-    ----------
-    bend_ratio : beta [1]
-    chunk_latency : L [s]
-
-    Returns
-    -------
-    bend_time [s]
-
-    Examples
-    --------
-    >>> bend_of(8, 0.5e-3)
-    0.004
-    """
-    return bend_ratio * chunk_latency
-
-
-@formula(cites=())
 def ramped_time(
     start_time: Real, wire_byte_time: Real, message_bytes: Real, ramp: Real, bend_time: Real
 ) -> Real:

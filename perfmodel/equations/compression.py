@@ -187,32 +187,6 @@ def break_even_bandwidth(
 
 
 @formula(cites=())
-def compressed_communication_time(encode_time: Real, communication_time: Real, decode_time: Real) -> Real:
-    r"""Time of a compressed exchange: coding keeps the accelerator busy and hides behind nothing.
-
-    .. math:: T = t_e + t_c + t_d
-
-    Parameters
-    ----------
-    encode_time : t_e [s]
-    communication_time : t_c [s], of the compressed bytes
-    decode_time : t_d [s], of what all ranks sent, where it is gathered
-
-    Returns
-    -------
-    communication_time [s]
-
-    Examples
-    --------
-    1 s to encode, 2 s on the wire, 0.5 s to decode.
-
-    >>> compressed_communication_time(1, 2, 0.5)
-    3.5
-    """
-    return encode_time + communication_time + decode_time
-
-
-@formula(cites=())
 def compressed_message_bytes(message_bytes: Real, sent_fraction: Real, group_size: Real) -> Real:
     r"""Size of a message as its collective counts it, once compressed.
 

@@ -128,31 +128,6 @@ def job_energy(
     return pue * (world_size * accelerator_power + nodes * host_power) * wall_time
 
 
-@formula(cites=())
-def energy_cost(energy: Real, electricity_price: Real) -> Real:
-    r"""Price of a job's electricity.
-
-    .. math:: C = E p_e
-
-    Parameters
-    ----------
-    energy : E [J]
-    electricity_price : p_e [$/J]
-
-    Returns
-    -------
-    cost [$]
-
-    Examples
-    --------
-    10 kWh are 3.6e7 J; 5e-8 $/J are 0.18 $/kWh.
-
-    >>> round(energy_cost(3.6e7, 5e-8), 9)
-    1.8
-    """
-    return energy * electricity_price
-
-
 @formula(cites="patterson2021")
 def carbon_mass(energy: Real, carbon_intensity: Real) -> Real:
     r"""Carbon dioxide that a job's electricity stands for.

@@ -1,4 +1,4 @@
-"""How messages of one iteration join: when each is ready, both levels of a network, what hiding costs.
+"""How messages of one iteration join: when each is ready, what hiding costs.
 
 Validity
 --------
@@ -48,31 +48,6 @@ def gradient_ready_times(backward_times: Any, layer_indices: Any) -> NDArray[Any
     return ready[..., np.asarray(layer_indices, dtype=np.intp)]
 
 
-@formula(cites=(), symbolic=False)
-def sum_of_messages(communication_times: Any) -> Any:
-    r"""All messages one after another.
-
-    .. math:: t_c = \sum_k c_k
-
-    Parameters
-    ----------
-    communication_times : c [s], shape (..., K)
-
-    Returns
-    -------
-    communication_time [s], shape (...)
-
-    Examples
-    --------
-    Three messages of 1, 2 and 4 s take 7 s.
-
-    >>> import numpy as np
-    >>> float(sum_of_messages(np.array([1.0, 2.0, 4.0])))
-    7.0
-    """
-    return communication_times.sum(axis=-1)
-
-
 @formula(cites="sergeev2018")
 def with_waits(communication_time: Real, cycle_wait_time: Real) -> Real:
     r"""Messages with the waits for the cycle that releases them.
@@ -94,29 +69,6 @@ def with_waits(communication_time: Real, cycle_wait_time: Real) -> Real:
     12
     """
     return communication_time + cycle_wait_time
-
-
-@formula(cites=())
-def both_levels(inner_time: Real, outer_time: Real) -> Real:
-    r"""A message's time inside the nodes and then between them.
-
-    .. math:: c = c_i + c_e
-
-    Parameters
-    ----------
-    inner_time : c_i [s]
-    outer_time : c_e [s]
-
-    Returns
-    -------
-    communication_times [s]
-
-    Examples
-    --------
-    >>> both_levels(1, 3)  # 1 ms inside, 3 ms between
-    4
-    """
-    return inner_time + outer_time
 
 
 @formula(cites=())
@@ -143,31 +95,6 @@ def shared_hiding_cost(hiding_cost: Real, inner_time: Real, communication_time: 
     0.1
     """
     return hiding_cost * (inner_time / communication_time)
-
-
-@formula(cites=())
-def shared_bandwidth(link_bandwidth: Real, accelerators_per_node: Real) -> Real:
-    r"""What each accelerator gets of a port that its node shares.
-
-    .. math:: B' = B / g
-
-    Parameters
-    ----------
-    link_bandwidth : B [B/s], of the node
-    accelerators_per_node : g [1]
-
-    Returns
-    -------
-    link_bandwidth [B/s]
-
-    Examples
-    --------
-    Four accelerators share 10 GB/s.
-
-    >>> shared_bandwidth(10e9, 4)
-    2500000000.0
-    """
-    return link_bandwidth / accelerators_per_node
 
 
 @formula(cites="peng2019", symbolic=False)

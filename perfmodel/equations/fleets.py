@@ -1,10 +1,9 @@
-"""Fleets: the step of unlike machines, their shares, switches, and when a purchase pays back.
+"""Fleets: shares of unlike machines, switches, and when a purchase pays back.
 
 Validity
 --------
-One synchronous job over all machines, each kind as it would run alone. The mixed step is an upper
-bound; how a library would rearrange its rings for unlike links is not modelled. Paying back counts
-only work that there is to do.
+One synchronous job over all machines, each kind as it would run alone; how a library would rearrange
+its rings for unlike links is not modelled. Paying back counts only work that there is to do.
 """
 
 from __future__ import annotations
@@ -16,36 +15,6 @@ from perfmodel.formula import formula
 
 if TYPE_CHECKING:
     from perfmodel.ops import Real
-
-
-@formula(cites=())
-def mixed_iteration_time(slowest_own_time: Real, fleet_exposed_time: Real) -> Real:
-    r"""Iteration of machines of several kinds in one synchronous job.
-
-    .. math:: T = t_o + t_y
-
-    Nobody exchanges gradients before the slowest worker has them, so it paces the computation.  Of the
-    exchange no more is exposed than by the kind that exposes most alone: behind the longer backward pass
-    of the slowest it hides as much or more.  That is an upper bound, and a faster network never raises
-    it: both terms fall or stay.
-
-    Parameters
-    ----------
-    slowest_own_time : t_o [s], of the slowest worker without communication, its mean
-    fleet_exposed_time : t_y [s], the longest exposed of fleets of each kind alone
-
-    Returns
-    -------
-    iteration_time [s]
-
-    Examples
-    --------
-    80 ms of computation; of the exchange a fleet of the slow machines exposes 15 ms, of the others 17.
-
-    >>> mixed_iteration_time(80, 17)
-    97
-    """
-    return slowest_own_time + fleet_exposed_time
 
 
 @formula(cites=())

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from perfmodel import ops
 from perfmodel.formula import formula
-from perfmodel.ops import Real
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -122,52 +121,6 @@ def backward_passes(layer_times: Any) -> NDArray[Any]:
     """
     half: NDArray[Any] = layer_times[..., layer_times.shape[-1] // 2 :]
     return half
-
-
-@formula(cites=())
-def both_passes(forward_times: Real, backward_times: Real) -> Real:
-    r"""Forward and backward pass of each layer together.
-
-    .. math:: t = f + b
-
-    Parameters
-    ----------
-    forward_times : f [s], shape (..., L)
-    backward_times : b [s], shape (..., L)
-
-    Returns
-    -------
-    layer_times [s], shape (..., L)
-
-    Examples
-    --------
-    >>> both_passes(1, 2)  # 1 ms forward, 2 ms backward
-    3
-    """
-    return forward_times + backward_times
-
-
-@formula(cites=())
-def forward_remainder(layer_times: Real, backward_times: Real) -> Real:
-    r"""What each layer's forward pass adds to its backward pass.
-
-    .. math:: f = t_l - b
-
-    Parameters
-    ----------
-    layer_times : t_l [s], of both passes, shape (..., L)
-    backward_times : b [s], shape (..., L)
-
-    Returns
-    -------
-    forward_times [s], shape (..., L)
-
-    Examples
-    --------
-    >>> forward_remainder(3, 2)  # 3 ms, of which 2 ms backward
-    1
-    """
-    return layer_times - backward_times
 
 
 @formula(cites=(), symbolic=False)

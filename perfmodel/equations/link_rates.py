@@ -41,31 +41,6 @@ def achieved_bandwidth(link_bandwidth: Real, achieved_fraction: Real) -> Real:
 
 
 @formula(cites=())
-def moved_bandwidth(link_bandwidth: Real, own_factor: Real) -> Real:
-    r"""What links carry by a user's own runs, where those moved what was learned of them.
-
-    .. math:: B' = u\,B
-
-    Parameters
-    ----------
-    link_bandwidth : B [B/s], as learned of links of its kind
-    own_factor : u [1]
-
-    Returns
-    -------
-    link_bandwidth [B/s]
-
-    Examples
-    --------
-    A fabric that was measured to be a tenth slower than others:
-
-    >>> moved_bandwidth(10e9, 0.9)
-    9000000000.0
-    """
-    return link_bandwidth * own_factor
-
-
-@formula(cites=())
 def kernel_spared_fraction(
     achieved_fraction: Real, kernel_fraction: Real, kernel_bandwidth: Real, link_bandwidth: Real
 ) -> Real:
@@ -128,31 +103,6 @@ def kernel_ceiling(
 
 
 @formula(cites=())
-def connections_bandwidth(connections: Real, flow_bandwidth: Real) -> Real:
-    r"""What a provider lets several connections carry together.
-
-    .. math:: B = n_c\,B_f
-
-    Parameters
-    ----------
-    connections : n_c [1]
-    flow_bandwidth : B_f [B/s], of one
-
-    Returns
-    -------
-    connections_bandwidth [B/s]
-
-    Examples
-    --------
-    Four of 5 Gbit/s.
-
-    >>> connections_bandwidth(4, 0.625e9)
-    2500000000.0
-    """
-    return connections * flow_bandwidth
-
-
-@formula(cites=())
 def node_bandwidth(
     link_bandwidth: Real, adapters: Real, server_fraction: Real, oversubscription_factor: Real
 ) -> Real:
@@ -179,31 +129,6 @@ def node_bandwidth(
     20000000000.0
     """
     return adapters * link_bandwidth * server_fraction / oversubscription_factor
-
-
-@formula(cites=())
-def bandwidth_over_share(lone_bandwidth: Real, shared_bandwidth: Real) -> Real:
-    r"""What one rank of a node sends while the others are idle, over its share of what all send at once.
-
-    .. math:: o = B_1 / B
-
-    Parameters
-    ----------
-    lone_bandwidth : B_1 [B/s], of all ranks of the node, were each as fast as one alone
-    shared_bandwidth : B [B/s], of all of them at once
-
-    Returns
-    -------
-    own_port [1]
-
-    Examples
-    --------
-    Four ranks of a node share one adapter of 10 GB/s, which one alone has to itself.
-
-    >>> bandwidth_over_share(40e9, 10e9)
-    4.0
-    """
-    return lone_bandwidth / shared_bandwidth
 
 
 @formula(cites=())
@@ -249,54 +174,3 @@ def narrowest_bandwidth(**bandwidths: Real) -> Real:
     3
     """
     return reduce(ops.minimum, bandwidths.values())
-
-
-@formula(cites=())
-def one_link_bandwidth(link_bandwidth: Real, links: Real) -> Real:
-    r"""Rate of one of the links that an accelerator sends over.
-
-    .. math:: B_1 = B / \ell
-
-    Parameters
-    ----------
-    link_bandwidth : B [B/s], of all
-    links : \ell [1]
-
-    Returns
-    -------
-    link_bandwidth [B/s]
-
-    Examples
-    --------
-    A V100 sends 150 GB/s over six.
-
-    >>> one_link_bandwidth(150e9, 6)
-    25000000000.0
-    """
-    return link_bandwidth / links
-
-
-@formula(cites=())
-def rings_bandwidth(rings: Real, link_bandwidth: Real, payload_fraction: Real) -> Real:
-    r"""What rings over links of their own carry together.
-
-    .. math:: B = r\,B_1\,\eta
-
-    Parameters
-    ----------
-    rings : r [1], in both directions
-    link_bandwidth : B_1 [B/s], of one link
-    payload_fraction : \eta [1], of its packets that is data
-
-    Returns
-    -------
-    bus_bandwidth [B/s]
-
-    Examples
-    --------
-    Two rings of 25 GB/s, 94 % of them data.
-
-    >>> round(rings_bandwidth(2, 25e9, 0.94) / 1e9, 3)
-    47.0
-    """
-    return rings * link_bandwidth * payload_fraction

@@ -1,4 +1,4 @@
-"""A measured profile in place of the model's own times: its computation, gaps, idling, waits and links.
+"""A measured profile in place of the model's own times: its waits and links.
 
 Validity
 --------
@@ -11,77 +11,6 @@ from __future__ import annotations
 from perfmodel import ops
 from perfmodel.formula import formula
 from perfmodel.ops import Real
-
-
-@formula(cites=())
-def profiled_time(time: Real, profile_factor: Real) -> Real:
-    r"""A modelled time, as much longer as a profile's computation was.
-
-    .. math:: t' = p\,t
-
-    Parameters
-    ----------
-    time : t [s], or shape (..., L)
-    profile_factor : p [1]
-
-    Returns
-    -------
-    time [s]
-
-    Examples
-    --------
-    Busy for 1.2 times as long as modelled.
-
-    >>> profiled_time(10.0, 1.2)
-    12.0
-    """
-    return time * profile_factor
-
-
-@formula(cites=())
-def pass_stretch(pass_time: Real, modelled_pass_time: Real) -> Real:
-    r"""By how much the passes of a profile are longer than modelled: each layer's share is.
-
-    .. math:: p = t_p / t_0
-
-    Parameters
-    ----------
-    pass_time : t_p [s]
-    modelled_pass_time : t_0 [s]
-
-    Returns
-    -------
-    profile_factor [1]
-
-    Examples
-    --------
-    >>> pass_stretch(30, 20)  # 30 ms in place of 20
-    1.5
-    """
-    return pass_time / modelled_pass_time
-
-
-@formula(cites=())
-def with_idle_time(iteration_overhead: Real, idle_time: Real) -> Real:
-    r"""What an iteration takes besides its kernels, with the host's idling.
-
-    .. math:: o' = o + h
-
-    Parameters
-    ----------
-    iteration_overhead : o [s]
-    idle_time : h [s], measured
-
-    Returns
-    -------
-    iteration_overhead [s]
-
-    Examples
-    --------
-    >>> with_idle_time(2, 3)  # ms
-    5
-    """
-    return iteration_overhead + idle_time
 
 
 @formula(cites=())

@@ -16,7 +16,6 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from perfmodel import ops
-from perfmodel.equations.link_rates import rings_bandwidth
 from perfmodel.tracing import given
 
 WRITE_PAYLOAD = 0.94
@@ -107,7 +106,7 @@ def ring_bandwidth(
     result = rings(peer_graph, ops.plain(group_size))
     payload = READ_PAYLOAD if result.forwarded else WRITE_PAYLOAD
     payload = given(payload, "nvlink.payload", "of a packet of NVLink")
-    return ops.number(rings_bandwidth(result.rings, link_bandwidth, payload))
+    return ops.number(result.rings * link_bandwidth * payload)
 
 
 def _edge(a: int, b: int) -> Edge:

@@ -242,52 +242,6 @@ def time_of_parts(**parts: Real) -> Real:
     return sum(parts.values())
 
 
-@formula(cites=())
-def repeated_time(repeats: Real, time: Real) -> Real:
-    r"""A part of a step that runs several times, or in part.
-
-    .. math:: t' = n\,t
-
-    Parameters
-    ----------
-    repeats : n [1]
-    time : t [s]
-
-    Returns
-    -------
-    time [s]
-
-    Examples
-    --------
-    >>> repeated_time(3, 2.0)  # 3 x 2
-    6.0
-    """
-    return repeats * time
-
-
-@formula(cites=())
-def time_beyond(longer_time: Real, shorter_time: Real) -> Real:
-    r"""By how much one time is longer than another.
-
-    .. math:: t = t_1 - t_2
-
-    Parameters
-    ----------
-    longer_time : t_1 [s]
-    shorter_time : t_2 [s]
-
-    Returns
-    -------
-    time [s]
-
-    Examples
-    --------
-    >>> time_beyond(5.0, 3.0)  # 5 - 3
-    2.0
-    """
-    return longer_time - shorter_time
-
-
 @formula(cites="narayanan2021")
 def stage_layers_time(
     accumulation_steps: Real, layers: Real, pipeline_parallel: Real, layer_time: Real

@@ -209,30 +209,6 @@ def gate_traffic_bytes(tokens: Real, inner_matrices: Real, inner_width: Real) ->
 
 
 @formula(cites=())
-def cast_traffic_bytes(tokens: Real, inputs_width: Real, cast_bytes: Real) -> Real:
-    r"""Bytes that pass memory to make 8-bit operands of 16-bit ones.
-
-    .. math:: D = T\,w\,k
-
-    Parameters
-    ----------
-    tokens : T [tokens]
-    inputs_width : w [1], features of all inputs of a layer's products
-    cast_bytes : k [B], to cast, scale and transpose one
-
-    Returns
-    -------
-    traffic_bytes [B]
-
-    Examples
-    --------
-    >>> cast_traffic_bytes(10, 40, 6)
-    2400
-    """
-    return tokens * inputs_width * cast_bytes
-
-
-@formula(cites=())
 def launched_time(device_time: Real, kernels: Real, kernel_floor: Real) -> Real:
     r"""Time of a pass whose kernels a host launches: the longer of the two, smoothed.
 
@@ -261,29 +237,6 @@ def launched_time(device_time: Real, kernels: Real, kernel_floor: Real) -> Real:
     longer = ops.maximum(device_time, host)
     shorter = ops.minimum(device_time, host)
     return longer * (1 + (shorter / longer) ** 8) ** 0.125
-
-
-@formula(cites=())
-def elementwise_time(moved_bytes: Real, elementwise_bandwidth: Real) -> Real:
-    r"""Time of what passes memory between products.
-
-    .. math:: t = B / b
-
-    Parameters
-    ----------
-    moved_bytes : B [B]
-    elementwise_bandwidth : b [B/s]
-
-    Returns
-    -------
-    time [s]
-
-    Examples
-    --------
-    >>> elementwise_time(6e9, 2e12)  # 6e9 / 2e12
-    0.003
-    """
-    return moved_bytes / elementwise_bandwidth
 
 
 @formula(cites=())

@@ -15,6 +15,7 @@ from perfmodel import ops
 from perfmodel.calibration import Calibration
 from perfmodel.explanations.node import Node
 from perfmodel.formula import FORMULAS
+from perfmodel.gradients import leaves_of
 from perfmodel.leaves import Leaves, with_leaves
 from perfmodel.numeric_node import traced_in
 from perfmodel.prediction.bound import least_times
@@ -50,7 +51,6 @@ PLAIN = {
     "server_fraction": "no kernel adds up",
     "oversubscription_factor": "no uplink slows it",
     "reduction_bandwidth": "the time to add is left out",
-    "anchor_factor": "nothing was measured",
     "straggler_time": "no jitter",
     "coding_time": "nothing is compressed, or nothing travels",
     "exposed_communication_time": "nothing travels",
@@ -71,6 +71,9 @@ class Derivation(NamedTuple):
     """Every quantity."""
     trace: Trace
     leaves: Leaves
+    given: dict[str, str]
+    """Where every number comes from that it begins with, by name; those that memory and the least time that
+    physics allows begin with, too."""
 
     @property
     def gaps(self) -> list[Node]:
@@ -94,26 +97,28 @@ def derivation(case: Case) -> Derivation:
             if case.setting.layout is None
             else outcome(changed.setting, changed.constants, start)
         )
-        _besides(changed.setting, changed.constants, step)
+        besides = _besides(changed.setting, changed.constants, step)
     nodes = Nodes(case.setting)
     terms = {name: nodes.of(time, name) for name, time in step.terms.items()}
     whole = nodes.of(step.iteration_time, "iteration_time")
-    return Derivation(whole, terms, step, nodes, trace, changed)
+    leaves = leaves_of(*traced_in((step.iteration_time, besides)))
+    given = {each.leaf.name: each.leaf.source for each in leaves if each.leaf is not None}
+    return Derivation(whole, terms, step, nodes, trace, changed, given)
 
 
-def _besides(setting: Setting, constants: Calibration, step: Step | Outcome) -> None:
-    """Work out what a prediction says besides: speed-up, memory, and the least time that physics allows."""
-    least_times(setting)
-    epoch_start_time(setting, constants)
+def _besides(setting: Setting, constants: Calibration, step: Step | Outcome) -> tuple[Any, ...]:
+    """Return what a prediction says besides: speed-up, memory, and the least time that physics allows."""
+    always = least_times(setting), epoch_start_time(setting, constants), setting.accelerator.memory_capacity
     if setting.layout is None:
-        memory_of(setting, constants)
+        memory: Any = memory_of(setting, constants)
         figures(setting, step.iteration_time, step.iteration_time, 0.0)
-    else:
-        case = case_of_setting(setting)
-        memory_of_job(job_of(case))
-        model, length = network_of(setting.workload)
-        again_over_model(model, case.layout, case.stack, length, ops.number(case.layout.global_batch_size))
-        figures(setting, step.iteration_time, step.iteration_time, 0.0, setting.layout.data_parallel)
+        return *always, memory
+    case = case_of_setting(setting)
+    memory = memory_of_job(job_of(case))
+    model, length = network_of(setting.workload)
+    again_over_model(model, case.layout, case.stack, length, ops.number(case.layout.global_batch_size))
+    figures(setting, step.iteration_time, step.iteration_time, 0.0, setting.layout.data_parallel)
+    return *always, memory
 
 
 class Nodes:

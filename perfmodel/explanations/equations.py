@@ -126,6 +126,12 @@ class Explanation:
     sources: dict[str, str]
     """Key of ``references.toml``: how to cite it."""
 
+    def arithmetic(self, term: str) -> str:
+        """Return how a term is made of equations; empty where it is one, and for a cost."""
+        whole = (each for each in self.equations if each.term == each.quantity == "iteration_time")
+        notes = {symbol.parameter: symbol.note for equation in whole for symbol in equation.symbols}
+        return notes.get(term, "")
+
     def to_json(self) -> str:
         """Return what ``perfmodel explain --json`` prints."""
         return json.dumps(asdict(self))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import math
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,30 +12,32 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from perfmodel import calibration as calibration_module
+from perfmodel.efficiency import SIZES
 from perfmodel.evidence import TRANSFORMERS
+from perfmodel.explanations.derivation import Derivation
 from perfmodel.formula import FORMULAS
+from perfmodel.gradients import slopes
 from perfmodel.learned import origins
+from perfmodel.leaves import FITTED, SPECS
 from perfmodel.profile import read_profile
 from perfmodel.reading import read_table
 from perfmodel.resolve import Setting
 from perfmodel.resources import folder
 from perfmodel.sensitivity.case import Case
-from perfmodel.sensitivity.inputs import used_links
 from perfmodel.sharing import has_layouts
 from perfmodel.specs import provenance
 from perfmodel.specs.decoder import decoders
-from perfmodel.specs.provenance import Provenance, Quantity, SourcedSpec
+from perfmodel.specs.provenance import Provenance
+from perfmodel.specs.software import LATEST_RELEASE, Software, parts
 from perfmodel.specs.storage import storages
-from perfmodel.step.evaluate import evaluate
-from perfmodel.step.fabric import machine_limit
-from perfmodel.step.ports import fraction
+from perfmodel.specs.store import Catalogue
 from perfmodel.transformers import parameters as transformer_parameters
-from perfmodel.transformers.evaluate import case_of_setting
-from perfmodel.transformers.job import job_of
-from perfmodel.transformers.step import step_of
 
 MOST = 0.5
 """Share of what rows tell of a learned number; a source that has more of it is cited for the number."""
+MOVING = 1e-3
+"""Percent of a time for each percent of a learned number, from which on the number is cited."""
+ASSUMED = "assumed"
 PACKAGE = Path(calibration_module.__file__).parent
 
 
@@ -45,7 +46,7 @@ class Source(TypedDict):
 
     key: str
     kind: str
-    """``formula``, ``spec``, ``price``, ``workload`` or ``fit``."""
+    """``formula``, ``spec``, ``software``, ``price``, ``workload`` or ``fit``."""
     cited: str
     """As a line of text."""
     url: str | None
@@ -73,63 +74,67 @@ def cited(key: str) -> str:
     return ", ".join(parts)
 
 
-def sources_of(case: Case, ran: Iterable[str]) -> list[Source]:
+def sources_of(case: Case, result: Derivation, catalogue: Catalogue) -> list[Source]:
     """Return the sources of a prediction, each once with everything it was used for.
 
     Parameters
     ----------
     case : what was predicted, with the price of a node where it is known
-    ran : the formulas that ran
+    result : its derivation; the sources of formulas are those of its trace
+    catalogue : has the software
     """
-    result = [*_of_formulas(ran), *_of_workload(case)]
-    setting = case.setting
-    for spec, used in _specs(case):
-        result += _of_spec(spec, used)
-    if setting.feed is not None:
-        for id, key, number in _fed_by(setting):
-            result += _of_numbers(id, {key: number}, storages().sources | decoders().sources)
-    return [*result, *_of_price(case), *_of_fit(case), *_of_measurement(case)]
+    sources = [*_of_formulas(result.trace.ran), *_of_workload(case)]
+    for id, numbers, published in _numbers(case, result):
+        sources += _of_numbers(id, numbers, published)
+    for software, facts in _software(case.setting, catalogue):
+        sources += _of_numbers(software.id, facts, software.sources, "software")
+    return [*sources, *_of_price(case), *_of_fit(case, result), *_of_measurement(case)]
 
 
-def assumed_of(case: Case) -> list[str]:
-    """Return the numbers behind a prediction that nobody measured or published."""
+def assumed_of(case: Case, result: Derivation, catalogue: Catalogue) -> list[str]:
+    """Return the numbers and facts behind a prediction that nobody measured or published."""
     lines = [
-        f"{spec.id}: {key}"
-        for spec, used in _specs(case)
-        for key, number in spec.statements()
-        if key in used and number.basis == "assumed"
+        f"{id}: {key}"
+        for id, numbers, _ in _numbers(case, result)
+        for key, number in numbers.items()
+        if number.basis == ASSUMED
     ]
-    if case.setting.feed is not None:
-        lines += [f"{id}: {key}" for id, key, number in _fed_by(case.setting) if number.basis == "assumed"]
-    mine = _constants_of(case)
-    return lines + [f"calibration: {name}" for name in case.constants.assumed if name in mine]
+    for software, facts in _software(case.setting, catalogue):
+        if names := [fact for fact, stated in facts.items() if stated.basis == ASSUMED]:
+            lines.append(f"{software.id}: {', '.join(names)}")
+    constants = [name.removeprefix("constants.") for name, of in result.given.items() if of == ASSUMED]
+    return lines + [f"calibration: {name}" for name in constants if name in case.constants.assumed]
 
 
-def _specs(case: Case) -> list[tuple[SourcedSpec, set[str]]]:
-    """The specs that were read, with the numbers of each that the prediction took."""
-    setting = case.setting
-    chip = setting.accelerator
-    of_chip = {
-        "memory_bandwidth",
-        "tdp",
-        "usable_memory_bytes" if chip.usable_memory_bytes else "memory_bytes",
-    }
-    of_chip |= {f"peak_flops.{setting.peak_format}", "peak_flops.fp32"}
-    of_links = {"bandwidth", "achieved_fraction", "flow_bandwidth", "ring_bandwidth"}
-    if has_layouts(setting.workload):
-        of_chip |= {f"achieved_flops.{name}" for name in chip.achieved_flops}
-    if setting.layout is not None:
-        of_links = {"bandwidth"}  # its shares were learned from collectives
-    result: list[tuple[SourcedSpec, set[str]]] = [(chip, of_chip)]
-    if setting.world_size > 1:
-        limits = {"cross_socket_bandwidth"}
-        if machine_limit(setting) is not None:
-            limits.add("network_bandwidth")
-        result.append((setting.node, limits))
-    for link in used_links(case.setting).values():
-        latency = "bulk_hop_latency" if link.bulk_hop_latency else "hop_latency"
-        result.append((link, {latency, *of_links}))
-    return result
+def _numbers(case: Case, result: Derivation) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """Yield the id of each spec, storage and decoder, the numbers that are taken of it, and its sources."""
+    setting, known = case.setting, storages()
+    specs = {spec.id: spec for place in SPECS if (spec := getattr(setting, place)) is not None}
+    stated = [(id, id, dict(spec.statements()), spec.sources) for id, spec in specs.items()]
+    for id, rate in known.bandwidth.items():
+        numbers = {"bandwidth": rate, "requests": known.requests.get(id)}
+        stated.append((f"storage.{id}", id, numbers, known.sources))
+    if setting.feed is not None and setting.feed.decoder is not None:
+        id, numbers = str(setting.scenario.decoder), vars(setting.feed.decoder)
+        stated.append((f"decoder.{id}", id, numbers, decoders().sources))
+    taken = {f"{setting.accelerator.id}.tdp", *result.given}  # cost and energy take the power
+    taken |= {name.rpartition(".")[0] for name in taken}  # one of several that have a source together
+    for prefix, id, numbers, sources in stated:
+        mine = {key: number for key, number in numbers.items() if f"{prefix}.{key}" in taken}
+        if mine:
+            yield id, mine, sources
+
+
+def _software(setting: Setting, catalogue: Catalogue) -> Iterator[tuple[Software, dict[str, Provenance]]]:
+    """Yield the files of a job's software, that it is based on too, with the facts it has of them."""
+    name, year = parts(setting.software)
+    seen: set[str] = set()
+    while name:
+        software = catalogue.software(name)
+        new = software.stated_until(year or LATEST_RELEASE).keys() - seen
+        seen |= new
+        yield software, {fact: stated for fact, stated in software.statements() if fact in new}
+        name = software.based_on or ""
 
 
 def _of_formulas(ran: Iterable[str]) -> list[Source]:
@@ -155,26 +160,11 @@ def _of_workload(case: Case) -> list[Source]:
     return [_source(workload.source, "workload", f"your file {workload.source}", [workload.id])]
 
 
-def _of_spec(spec: SourcedSpec, taken: set[str]) -> list[Source]:
-    numbers = {name: number for name, number in spec.statements() if name in taken}
-    return _of_numbers(spec.id, numbers, spec.sources)
-
-
-def _fed_by(setting: Setting) -> Iterator[tuple[str, str, Quantity]]:
-    """Yield what was read of the storage and the decoder that feed a job: its id, the key, the number."""
-    known = storages()
-    yield setting.storage, "bandwidth", known.bandwidth[setting.storage]
-    if setting.feed is not None and math.isfinite(setting.feed.storage_requests):
-        yield setting.storage, "requests", known.requests[setting.storage]
-    decoder = None if setting.feed is None else setting.feed.decoder
-    for key in ("host_rate", "accelerator_rate"):
-        number = getattr(decoder, key, None)
-        if number is not None:
-            yield str(setting.scenario.decoder), key, number
-
-
 def _of_numbers(
-    name: str, numbers: Mapping[str, Provenance], published: Mapping[str, provenance.Source]
+    name: str,
+    numbers: Mapping[str, Provenance],
+    published: Mapping[str, provenance.Source],
+    kind: str = "spec",
 ) -> list[Source]:
     """Return the sources of the numbers of one thing, each with the numbers it is used for."""
     used: dict[str, list[str]] = {}
@@ -182,7 +172,7 @@ def _of_numbers(
         if number.source in published:
             used.setdefault(str(number.source), []).append(field)
     return [
-        _source(f"{name}/{key}", "spec", of.title, fields, of.url, of.read_on.isoformat())
+        _source(f"{name}/{key}", kind, of.title, fields, of.url, of.read_on.isoformat())
         for key, fields in used.items()
         for of in (published[key],)
     ]
@@ -220,12 +210,12 @@ def _of_measurement(case: Case) -> list[Source]:
     return [*runs, _source("anchor" if asked.anchor else asked.profile or "", "fit", cited, used_for)]
 
 
-def _of_fit(case: Case) -> list[Source]:
+def _of_fit(case: Case, derived: Derivation) -> list[Source]:
     """The fitted constants, and those that were read off measurements by hand."""
     setting = case.setting
     result: list[Source] = []
     if has_layouts(setting.workload):
-        result += _of_transformers(case)
+        result += _of_transformers(derived)
     if setting.layout is None:
         fitted = json.loads(calibration_module.FITTED.read_text("utf-8"))
         runs, files = fitted["runs"], ", ".join(fitted["inputs"])
@@ -237,10 +227,10 @@ def _of_fit(case: Case) -> list[Source]:
         rows = f"{fitted['points']} measured collectives of {fitted['sources']} sources"
         result.append(_fit("collectives/model.json", fitted, rows, ["collectives"]))
     table = tomllib.loads((PACKAGE / "calibration.toml").read_text("utf-8"))
-    named = set(_constants_of(case))
+    taken = {name.removeprefix("constants.") for name, of in derived.given.items() if of != FITTED}
     used: dict[str, list[str]] = {}
     for name, entry in calibration_module.facts().items():
-        if name in named and entry.get("source"):
+        if name in taken and entry.get("source"):
             used.setdefault(entry["source"], []).append(name)
     for key, names in used.items():
         source = table["sources"][key]
@@ -257,14 +247,14 @@ def _fit(key: str, fitted: Mapping[str, Any], rows: str, used_for: list[str]) ->
     return _source(key, "fit", text, used_for)
 
 
-def _of_transformers(case: Case) -> list[Source]:
+def _of_transformers(derived: Derivation) -> list[Source]:
     """The fit to transformers, and each source that most of what is known of a number rests on."""
     with read_table(folder("validation") / "sources.csv") as file:
         titles = {row["key"]: row["title"] for row in csv.DictReader(file)}
     fitted = json.loads(transformer_parameters.RESULT.read_text("utf-8"))
     many: list[str] = []
     of_one: defaultdict[str, list[str]] = defaultdict(list)
-    for name in _moving(case):
+    for name in _moving(derived):
         source, share = next(iter(origins(TRANSFORMERS)[name].sources.items()))
         if share > MOST:
             of_one[source].append(f"{name} ({share:.0%} of what rows tell of it)")
@@ -276,42 +266,15 @@ def _of_transformers(case: Case) -> list[Source]:
     return result + [_source(key, "fit", titles[key], names) for key, names in of_one.items()]
 
 
-def _moving(case: Case) -> list[str]:
-    """Return the learned numbers that, grown by a tenth, move a setting's time by a thousandth or more."""
-    setting, known = case.setting, transformer_parameters.fitted().parameters
-    job = None if setting.layout is None else job_of(case_of_setting(setting))
-
-    def time(values: Mapping[str, float]) -> float:
-        if job is None:
-            return float(evaluate(setting, case.constants._replace(transformers=values)).iteration_time)
-        return float(step_of(job, values).iteration_time)
-
-    usual = time(known)
+def _moving(derived: Derivation) -> list[str]:
+    """Return the numbers of the fit that, grown by a tenth, move a time by a ten-thousandth."""
+    time: Any = derived.step.iteration_time
+    moving = {each.name for each in slopes(time) if abs(each.elasticity(time.value)) >= MOVING}
     return [
         name
         for name in transformer_parameters.PARAMETERS
-        if abs(time({**known, name: 1.1 * known[name]}) / usual - 1) > 1e-3
+        if (f"efficiency.{name}/matrix" if name in SIZES else f"transformers.{name}") in moving
     ]
-
-
-def _constants_of(case: Case) -> list[str]:
-    """The constants that no run was fitted for and that matter here."""
-    setting, names = case.setting, ["reserved_bytes", "allocator_share"]
-    fitted = json.loads(calibration_module.FITTED.read_text("utf-8"))["scaling"]
-    if setting.world_size > 1 and setting.scenario.jitter is None and setting.layout is None:
-        names.append("jitter")
-    if setting.feed is not None:
-        names += ["decode_rate", "worker_start_time"]
-        names += ["pageable_fraction"] if not setting.feed.pinned else []
-        names += ["page_cache_share"] if setting.feed.host_memory_bytes else []
-    for link in used_links(case.setting).values() if setting.layout is None else ():
-        if link.achieved_fraction is None and f"link/{link.kind}" not in fitted:
-            known = link.kind if link.kind in case.constants.link_fraction else "other"
-            if (
-                fraction(link, case.constants) == case.constants.link_fraction[known]
-            ):  # else the kernel's TCP's
-                names.append(f"link_fraction.{known}")
-    return names
 
 
 def bibtex(result: list[Source]) -> str:

@@ -61,7 +61,7 @@ def text(result: Explanation) -> str:
     for equation in result.equations:
         if equation.term != term:
             term = equation.term
-            lines += ["", f"{term.upper()} = {_head(result, term)}"]
+            lines += ["", *_wrapped(f"{term.upper()} = {_head(result, term)}", later="    ")]
         lines += ["", *_equation_text(equation, done)]
     near = [turn.words for turn in result.turns if _is_near(turn)]
     if near:
@@ -89,7 +89,9 @@ def amount(cost: Cost) -> str:
 def _head(result: Explanation, term: str) -> str:
     if term in result.costs:
         return amount(result.costs[term])
-    return _exact(result.terms.get(term, result.iteration_time))
+    time = _exact(result.terms.get(term, result.iteration_time))
+    made = result.arithmetic(term)
+    return f"{time} {made}" if made.startswith("=") else f"{time}; {made}" if made else time
 
 
 def _taken(result: Explanation) -> list[str]:

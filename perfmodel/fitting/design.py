@@ -16,14 +16,10 @@ from perfmodel.arrays import Array, Places
 from perfmodel.efficiency import KINDS, EffectInputs, Effects, Efficiency
 from perfmodel.equations.host_pace import (
     device_time,
-    host_stretch,
     host_time,
     launches_time,
-    layer_device_times,
     once_an_iteration,
-    stretched_time,
     update_on_device,
-    with_effect,
 )
 from perfmodel.equations.iteration import alone_time
 from perfmodel.equations.layer_pass import paced_time
@@ -137,18 +133,18 @@ class Design:
         floor, dispatch, overhead = learned.kernel_floor, learned.dispatch_time, learned.iteration_overhead
         products_launched = table.all_product_kernels
         launches = launches_time(table.all_kernels, floor, products_launched, learned.product_set_up)
-        passes = layer_device_times(by_row(busy * d.count), launches)
+        passes = by_row(busy * d.count) + launches
         update_kernels = learned.optimizer_kernels * d.updated_tensors
         update = update_on_device(d.demand.update_time, at.update[d.starts], update_kernels, floor)
         on_accelerator = device_time(d.steps, passes, update)
         on_host = host_time(d.steps, table.all_kernels, update_kernels, dispatch)
         paced = paced_time(on_accelerator, on_host)
-        stretch, effect = host_stretch(paced, on_accelerator), at.effect[d.starts]
+        stretch, effect = paced / on_accelerator, at.effect[d.starts]
         log_time = np.log(
             alone_time(
                 d.steps,
-                stretched_time(passes, stretch, effect),
-                with_effect(update, effect),
+                passes * stretch * effect,
+                update * effect,
                 once_an_iteration(overhead, update, stretch, effect),
             )
         )

@@ -15,7 +15,6 @@ from perfmodel.equations.bandwidths import bus_bandwidth
 from perfmodel.equations.compression import (
     break_even_bandwidth,
     break_even_density,
-    compressed_communication_time,
 )
 from perfmodel.prediction.collective import collective
 from perfmodel.prediction.collective_fabric import fabric_of
@@ -219,7 +218,7 @@ def _exchange(
     encode, decode = (coding_time(work, setting, constants) for work in (result.encode, result.decode))
     wire = sum(one.time for one in sent)
     low, high = sum(one.low for one in sent), sum(one.high for one in sent)
-    time = float(compressed_communication_time(encode, wire, decode))
+    time = float(encode + wire + decode)
     size = VALUE_BYTES * gradient.elements
     return CompressedExchange(
         scheme=str(scheme),

@@ -14,7 +14,7 @@ from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.scenario import scenario_of
 from perfmodel.specs.store import Catalogue
 
-KINDS = ("workload", "spec", "price", "fit")
+KINDS = ("workload", "spec", "software", "price", "fit")
 """Of sources, in the order of a page: what a reader can check first; formulas follow in one line."""
 
 
@@ -34,7 +34,7 @@ def sources_behind(
         try:
             scenario = scenario_of(asked)
             case = case_of(scenario, catalogue, calibration(), conditions)
-            sources = sources_of(case, derivation(case).trace.ran)
+            sources = sources_of(case, derivation(case), catalogue)
         except InputError:  # a saved answer, of specs that are not at hand
             continue
         for source in sources:
@@ -50,10 +50,11 @@ def sources_behind(
 
 
 def _cited(source: Source) -> str:
-    read = source["kind"] in ("spec", "price") and source["date"]
+    read = source["kind"] in ("spec", "software", "price") and source["date"]
     return f"{source['cited']}, read {source['date']}" if read else source["cited"]
 
 
 def _things(source: Source) -> list[str]:
     """What a source was used for; of a spec its id, not every number of it."""
-    return [source["key"].partition("/")[0]] if source["kind"] == "spec" else source["used_for"]
+    is_spec = source["kind"] in ("spec", "software")
+    return [source["key"].partition("/")[0]] if is_spec else source["used_for"]

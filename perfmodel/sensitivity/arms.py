@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perfmodel.calibration import Calibration
-from perfmodel.equations.iteration import anchored_time
 from perfmodel.prediction.limits import limit_words, limits_inside
 from perfmodel.resolve import ONE_PROCESS, Setting
 from perfmodel.sensitivity.case import Case
@@ -190,10 +189,10 @@ def _input_stages(case: Case, factor: float) -> Choice:
     terms = evaluate(setting, constants).terms
     samples = setting.local_batch_size * setting.accumulation_steps
     stages = stage_times(setting, setting.accelerators_per_node, samples, constants)
-    serial = float(anchored_time(stages.pop("serial"), factor))
+    serial = float(stages.pop("serial") * factor)
     hides = setting.feed is not None and setting.feed.ahead
     arms = {"the rest of the iteration": sum(terms.values()) - terms["input_time"] + serial} if hides else {}
-    arms |= {stage: float(anchored_time(time, factor)) for stage, time in stages.items() if time}
+    arms |= {stage: float(time * factor) for stage, time in stages.items() if time}
     result = _choice("an iteration and its samples", "max", "s", arms, "without effect")
     if result.active == "the rest of the iteration" and result.words.startswith(f"{result.active} binds"):
         return result._replace(

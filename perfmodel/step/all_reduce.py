@@ -17,7 +17,7 @@ from perfmodel.collectives.all_reduce import IN_NETWORK
 from perfmodel.collectives.generation import adds
 from perfmodel.equations.algorithms import ALGORITHMS, GRID_ALGORITHMS
 from perfmodel.equations.chunked_ring import adding_bandwidth
-from perfmodel.equations.exchange import least_bandwidth, least_times, shared_bandwidth, slowest_hop
+from perfmodel.equations.exchange import least_bandwidth, least_times, slowest_hop
 from perfmodel.equations.link_rates import node_bandwidth
 from perfmodel.equations.multi_ring import multi_ring_all_reduce_time
 from perfmodel.equations.two_level_ring import two_level_ring_all_reduce_time
@@ -40,7 +40,7 @@ def all_reduce_times(group: Group) -> dict[str, Callable[[Any], Any]]:
     if several:
         # a flat algorithm's ranks share their node's adapters, and the slowest hop sets the pace
         hop = slowest_hop(hop, on.inter_hop_latency)
-        bandwidth = least_bandwidth(bandwidth, shared_bandwidth(on.inter_link_bandwidth, per_node))
+        bandwidth = least_bandwidth(bandwidth, on.inter_link_bandwidth / per_node)
 
     def flat(time: Callable[..., Any]) -> Callable[[Any], Any]:
         return lambda message_bytes: time(group_size, message_bytes, hop, bandwidth)
@@ -119,7 +119,7 @@ def torus_times(group: Group, message_bytes: Any) -> Any:
     if group.several_nodes:
         hop = slowest_hop(on.intra_hop_latency, on.inter_hop_latency)
         inside, outside = on.intra_link_bandwidth, on.inter_link_bandwidth
-        own = shared_bandwidth(outside, ops.minimum(columns, per_node))
+        own = outside / ops.minimum(columns, per_node)
         row = (
             ops.where(columns > per_node, hop, on.intra_hop_latency),
             ops.where(columns > per_node, least_bandwidth(inside, outside), inside),

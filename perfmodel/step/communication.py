@@ -11,11 +11,8 @@ from perfmodel.calibration import Calibration
 from perfmodel.collectives.all_reduce import ALWAYS, algorithms
 from perfmodel.collectives.generation import adds
 from perfmodel.equations.exchange import (
-    both_levels,
     partitioned_times,
-    shared_bandwidth,
     shared_hiding_cost,
-    sum_of_messages,
     time_beyond_passes,
     with_waits,
 )
@@ -108,7 +105,7 @@ def _parameter_server_times(setting: Setting, message_bytes: Array, on: Fabric) 
             setting.servers,
             message_bytes,
             on.inter_hop_latency,
-            shared_bandwidth(on.inter_link_bandwidth, g),
+            on.inter_link_bandwidth / g,
             on.server_bandwidth,
             imbalance(setting),
         )
@@ -122,7 +119,7 @@ def _parameter_server_times(setting: Setting, message_bytes: Array, on: Fabric) 
         on.server_bandwidth,
         imbalance(setting),
     )
-    return both_levels(inside, between)
+    return inside + between
 
 
 def communication(
@@ -149,7 +146,7 @@ def communication(
     sent = messages(setting, work, lambda sizes: message_times(setting, sizes, on), hiding_cost)
     times = message_times(setting, sent.message_bytes, variants)
     backward_time = sum_over_layers(work.backward_by_layer)
-    alone = sum_of_messages(times)
+    alone = times.sum(axis=-1)
     if setting.overlap == "fused":
         from perfmodel.equations.fusion import cycle_wait_time
 
@@ -170,7 +167,7 @@ def hiding_cost(setting: Setting, communication_time: Any, on: Fabric, constants
     whole = layer_bytes(setting).sum(keepdims=True)
     g = setting.accelerators_per_node
     inside: Any = ring_all_reduce_time(g, whole, on.intra_hop_latency, on.intra_link_bandwidth)
-    return shared_hiding_cost(constants.contention, sum_of_messages(inside), communication_time)
+    return shared_hiding_cost(constants.contention, inside.sum(axis=-1), communication_time)
 
 
 def _priority(setting: Setting, work: Computation, variants: Fabric) -> tuple[Any, Any]:
@@ -183,7 +180,7 @@ def _priority(setting: Setting, work: Computation, variants: Fabric) -> tuple[An
     times = partitioned_times(message_times(setting, sizes, variants), startup, pieces)
     forward, backward = work.forward_by_layer, work.backward_by_layer
     period = priority_iteration_time(forward, backward, times)
-    return sum_of_messages(times), time_beyond_passes(period, forward, backward)
+    return times.sum(axis=-1), time_beyond_passes(period, forward, backward)
 
 
 def choice_note(setting: Setting, work: Computation, on: Fabric, hiding_cost: float) -> str | None:

@@ -14,7 +14,7 @@ from perfmodel.equations.compression import (
     random_k_bytes,
     top_k_bytes,
 )
-from perfmodel.equations.host_pace import update_on_device, with_effect
+from perfmodel.equations.host_pace import update_on_device
 from perfmodel.equations.layer_pass import paced_time
 from perfmodel.equations.quantization import (
     half_precision_bytes,
@@ -134,7 +134,7 @@ def coding_time(coding: Coding, setting: Setting, constants: Calibration) -> Any
     bandwidth = chip.memory_bandwidth.value
     at = rates_of(setting.workload, arithmetic(setting), bandwidth, learned, conditions(setting))
     on_device = update_on_device(coding.traffic / bandwidth, at.update, coding.kernels, learned.kernel_floor)
-    coding_alone = with_effect(paced_time(on_device, coding.kernels * learned.dispatch_time), at.effect)
+    coding_alone = paced_time(on_device, coding.kernels * learned.dispatch_time) * at.effect
     return ops.number(coding_alone + coding.searched / bandwidth)
 
 

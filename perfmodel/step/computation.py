@@ -8,24 +8,17 @@ from perfmodel import ops
 from perfmodel.calibration import Calibration
 from perfmodel.equations.host_pace import (
     device_time,
-    host_stretch,
     host_time,
     launch_time,
-    layer_device_times,
     once_an_iteration,
-    pass_time,
-    stretched_time,
     update_on_device,
-    with_effect,
 )
 from perfmodel.equations.iteration import alone_time
 from perfmodel.equations.layer_pass import paced_layer_times, paced_time
 from perfmodel.equations.layer_sums import (
     backward_passes,
-    both_passes,
     elapsed_times,
     forward_passes,
-    forward_remainder,
     sum_over_layers,
     time_by_flops,
 )
@@ -71,7 +64,7 @@ class Computation(NamedTuple):
     @property
     def pass_time(self) -> Any:
         """Forward and backward of one micro-batch, launches included."""
-        return pass_time(self.forward_time, self.backward_time, self.launch_overhead_time)
+        return self.forward_time + self.backward_time + self.launch_overhead_time
 
     def alone(self, steps: Any) -> Any:
         """Time of ``steps`` micro-batches and an update, with nothing to wait for [s]."""
@@ -119,7 +112,7 @@ def computation(
         sum_over_layers(forward_passes(busy)),
         sum_over_layers(backward_passes(busy)),
     )
-    passes_on_device = layer_device_times(both_passes(busy_forward, busy_backward), launches.all_on_device)
+    passes_on_device = busy_forward + busy_backward + launches.all_on_device
 
     update_kernels = learned.optimizer_kernels * table.tensors if setting.optimizer != "none" else 0.0
     moved = asked.update_time
@@ -130,27 +123,27 @@ def computation(
     update = update_on_device(moved, at.update, update_kernels, learned.kernel_floor)
     device = device_time(steps, passes_on_device, update)
     host = host_time(steps, table.all_kernels, update_kernels, learned.dispatch_time)
-    stretch = host_stretch(paced_time(device, host), device)
+    stretch = paced_time(device, host) / device
 
-    on_device = layer_device_times(busy, launches.on_device)
+    on_device = busy + launches.on_device
     device_backward = backward_passes(on_device)
     backward = paced_layer_times(elapsed_times(device_backward), launches.host_elapsed, device, host)
     forward_by_layer: Any = 0.0
     if setting.overlap in NEED_FORWARD if forward_layers is None else forward_layers:
-        device_passes = both_passes(forward_passes(on_device), device_backward)
-        host_passes = both_passes(forward_passes(launches.on_host), backward_passes(launches.on_host))
+        device_passes = forward_passes(on_device) + device_backward
+        host_passes = forward_passes(launches.on_host) + backward_passes(launches.on_host)
         passes = paced_layer_times(elapsed_times(device_passes), elapsed_times(host_passes), device, host)
-        forward_by_layer = with_effect(forward_remainder(passes, backward), effect)
-    forward_time, backward_time = with_effect(busy_forward, effect), with_effect(busy_backward, effect)
+        forward_by_layer = (passes - backward) * effect
+    forward_time, backward_time = busy_forward * effect, busy_backward * effect
     return Computation(
         forward_time,
         backward_time,
-        launch_time(stretched_time(passes_on_device, stretch, effect), forward_time, backward_time),
-        with_effect(update, effect),
+        launch_time(passes_on_device * stretch * effect, forward_time, backward_time),
+        update * effect,
         once_an_iteration(learned.iteration_overhead, update, stretch, effect),
         table.all_kernels,
         forward_by_layer,
-        with_effect(backward, effect),
+        backward * effect,
         1 - 1 / (stretch * stretch),
     )
 
@@ -167,14 +160,14 @@ def _of_transformer(
     own = calibration.own
     if own is not None:
         effect = ops.exp(own.computation(conditions(setting)))
-        passes = Passes(*(with_effect(time, effect) for time in passes))
+        passes = Passes(*(time * effect for time in passes))
     table = layer_table(setting.workload)
     backward = time_by_flops(along_layers(passes.paced_backward), backward_passes(table.flops))
     forward_by_layer: Any = 0.0
     if setting.overlap in NEED_FORWARD if forward_layers is None else forward_layers:
         forward_by_layer = time_by_flops(along_layers(passes.paced_forward), forward_passes(table.flops))
-    paced = both_passes(passes.paced_forward, passes.paced_backward)
-    stretch = host_stretch(paced, both_passes(passes.forward, passes.backward))
+    paced = passes.paced_forward + passes.paced_backward
+    stretch = paced / (passes.forward + passes.backward)
     return Computation(
         passes.forward,
         passes.backward,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel import ops
 from perfmodel.calibration import Calibration
-from perfmodel.equations.iteration import anchored_time, iteration_time
+from perfmodel.equations.iteration import iteration_time
 from perfmodel.equations.levels import own_runs_factor
 from perfmodel.resolve import Setting
 from perfmodel.step.computation import Computation
@@ -94,7 +94,7 @@ def outcome_of(
     if ops.plain(shift) is shift:
         shift = given(shift, "own_runs.shift", "your own runs, by what jobs of one source share")
     factor = own_runs_factor(shift)
-    terms = {name: anchored_time(time, factor) for name, time in terms.items()}
+    terms = {name: time * factor for name, time in terms.items()}
     return Outcome(iteration_time(**terms), terms, factor)
 
 

@@ -11,10 +11,7 @@ from perfmodel.collectives.model import PATH_SHARE, Start, fitted, start_of
 from perfmodel.collectives.place import BUILT_IN, has_low_latency
 from perfmodel.equations.link_rates import (
     achieved_bandwidth,
-    bandwidth_over_share,
-    moved_bandwidth,
     node_bandwidth,
-    one_link_bandwidth,
     staged_bandwidth,
 )
 from perfmodel.link_caveats import network_cap
@@ -142,7 +139,7 @@ def _moved(limits: dict[str, float], link: Link, calibration: Calibration) -> di
     if own is None or (name := f"link/{link.id}") not in own.logarithms:
         return limits
     factor = ops.exp(own.effect(name))
-    moved: dict[str, Any] = {limit: moved_bandwidth(rate, factor) for limit, rate in limits.items()}
+    moved: dict[str, Any] = {limit: rate * factor for limit, rate in limits.items()}
     return moved
 
 
@@ -206,7 +203,7 @@ def _own_port(setting: Setting, calibration: Calibration, between: Any) -> Any:
         for name, factor in more.items()
         if name in limits
     }
-    return bandwidth_over_share(narrowest(alone), between)
+    return narrowest(alone) / between
 
 
 def machine_limit(setting: Setting) -> float | None:
@@ -332,5 +329,5 @@ def _mesh_bandwidth(setting: Setting, link: Link) -> float:
 
     graph = setting.node.peer_graph
     links_of_first = sum(count for a, b, count in graph if 0 in (a, b))
-    each: Any = one_link_bandwidth(link.bandwidth.value, links_of_first)
+    each: Any = link.bandwidth.value / links_of_first
     return of_rings(graph, setting.accelerators_per_node, each)

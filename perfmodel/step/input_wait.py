@@ -17,7 +17,6 @@ from perfmodel.equations.input_pipeline import (
     time_with_serial_input,
 )
 from perfmodel.equations.input_pipeline import epoch_start_time as start_time
-from perfmodel.equations.iteration import accumulated_time
 from perfmodel.resolve import Setting
 from perfmodel.step.ports import bulk_bandwidth
 from perfmodel.workloads.data import unknown_samples
@@ -143,7 +142,7 @@ def shared_input_time(setting: Setting, layout: Layout, busy_time: Any, calibrat
     of_one_stage = layout.world_size / layout.pipeline_parallel
     on_node = ops.minimum(setting.accelerators_per_node, of_one_stage)
     readers = ops.maximum(on_node / (layout.tensor_parallel * layout.context_parallel), 1.0)
-    samples = accumulated_time(layout.accumulation_steps, layout.micro_batch_size)
+    samples = layout.accumulation_steps * layout.micro_batch_size
     return input_time(setting, readers, samples, busy_time, calibration)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from perfmodel import ops
 from perfmodel.efficiency import CLASSES, KINDS, UNITS, EffectInputs, Effects, Efficiency
 from perfmodel.equations.compute import update_time
-from perfmodel.equations.host_pace import launches_time, layer_host_times
+from perfmodel.equations.host_pace import launches_time
 from perfmodel.equations.layer_pass import (
     byte_time,
     flop_time,
@@ -252,7 +252,7 @@ class Launches(NamedTuple):
 def launches_of(workload: Workload, learned: Efficiency) -> Launches:
     """Return what the launches of a network take; made once."""
     table = layer_table(workload)
-    on_host = layer_host_times(table.kernels, learned.dispatch_time)
+    on_host = learned.dispatch_time * table.kernels
     floor, set_up = learned.kernel_floor, learned.product_set_up
     return Launches(
         launches_time(table.kernels, floor, table.product_kernels, set_up),

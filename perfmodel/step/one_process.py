@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 from perfmodel import ops
 from perfmodel.calibration import Calibration
 from perfmodel.equations.compute import launch_overhead
-from perfmodel.equations.host_pace import micro_batch_time, with_effect
-from perfmodel.equations.iteration import accumulated_time, anchored_time
 from perfmodel.equations.layer_pass import byte_time, traffic_time
 from perfmodel.equations.single_process import (
     copy_out_time,
@@ -91,7 +89,7 @@ def traffic(setting: Setting, on: Fabric) -> dict[str, Any]:
         "gather_time": first_port_time(workers, 2, outputs, *wires),
         "reduce_time": reduced,
     }
-    return {name: accumulated_time(steps, time) for name, time in each.items()}
+    return {name: steps * time for name, time in each.items()}
 
 
 def traffic_bytes(setting: Setting) -> dict[str, float]:
@@ -149,7 +147,7 @@ def parallel_apply_time(setting: Setting, work: Computation, constants: Calibrat
         launched = parts_of(setting.workload).launched
         return _of_several(setting, replica_time(n, launched, _each(constants)))
     steps = setting.accumulation_steps
-    busy = micro_batch_time(work.alone(steps), steps)
+    busy = work.alone(steps) / steps
     lost = launch_overhead(busy, n * work.kernels, constants.efficiency.dispatch_time)
     return _of_several(setting, lost)
 
@@ -160,7 +158,7 @@ def _each(constants: Calibration) -> float:
 
 def _of_several(setting: Setting, time: Any) -> Any:
     """Return a time of a micro-batch as one of the iteration; none where there is one accelerator."""
-    whole = accumulated_time(setting.accumulation_steps, time)
+    whole = setting.accumulation_steps * time
     return ops.where(setting.world_size > 1, whole, 0.0)
 
 
@@ -174,6 +172,6 @@ def loss_time(setting: Setting, anchor_factor: Any, constants: Calibration) -> A
     at = rates_of(setting.workload, arithmetic(setting), bandwidth, constants.efficiency, on)
     slower = ops.number(at.byte_time[network.loss_layer]) * bandwidth  # as in the passes
     moved = share_bytes(setting.local_batch_size, network.loss_elements * setting.format.activation_bytes)
-    own = with_effect(traffic_time(moved, byte_time(bandwidth, slower)), at.effect)
-    others = first_loss_time(setting.world_size, anchored_time(own, anchor_factor))
-    return accumulated_time(setting.accumulation_steps, others)
+    own = traffic_time(moved, byte_time(bandwidth, slower)) * at.effect
+    others = first_loss_time(setting.world_size, own * anchor_factor)
+    return setting.accumulation_steps * others

@@ -13,9 +13,7 @@ import numpy as np
 
 from perfmodel import ops
 from perfmodel.calibration import Calibration
-from perfmodel.equations import iteration as equations
 from perfmodel.equations.compute import flops_utilization, slowdown_to_peak, time_at_peak
-from perfmodel.equations.iteration import accumulated_time, anchored_time, fed_time, rest_of_iteration
 from perfmodel.equations.overlap import contention_time
 from perfmodel.equations.scaling import (
     strong_scaling_efficiency,
@@ -59,7 +57,7 @@ def computation_of(
 
 def peak_time(setting: Setting, micro: Any, steps: Any) -> Any:
     """Return the time of ``steps`` batches of ``micro`` samples at the peak of one accelerator [s]."""
-    samples = accumulated_time(steps, micro[..., 0] if np.ndim(micro) else micro)
+    samples = steps * (micro[..., 0] if np.ndim(micro) else micro)
     return time_at_peak(counted_flops(setting).computed * samples, setting.peak_flops)
 
 
@@ -93,13 +91,16 @@ def alone_time(
         return busy
     from perfmodel.step.input_wait import input_time
 
-    rest = rest_of_iteration(busy, factor)
-    waits = input_time(setting, 1, accumulated_time(steps, micro), rest, constants)
-    return fed_time(busy, anchored_time(waits, factor))
+    rest = busy / factor  # what samples are fetched behind, before a measurement is known
+    waits = input_time(setting, 1, steps * micro, rest, constants)
+    return busy + waits * factor
 
 
 def anchor_factor(setting: Setting, work: Computation, constants: Calibration) -> Any:
-    """Measured over predicted time of one accelerator, whose terms ``work`` has; 1 without a measurement."""
+    """Measured over predicted time of one accelerator, whose terms ``work`` has; 1 without a measurement.
+
+    It scales computation alike at every number of accelerators.
+    """
     if setting.scenario.anchor is None:
         return 1.0
     from perfmodel.anchor import parse_anchor
@@ -110,7 +111,7 @@ def anchor_factor(setting: Setting, work: Computation, constants: Calibration) -
         raise InputError(f"anchor {setting.scenario.anchor!r}: expected a run on one accelerator (@1) here")
     anchor = anchor._replace(value=given(anchor.value, f"anchor.{anchor.quantity}", "the anchor"))
     measured = anchor.iteration_time(micro * steps, setting.workload.sequence_length)
-    return equations.anchor_factor(measured, alone_time(setting, work, micro, steps, 1.0, constants))
+    return measured / alone_time(setting, work, micro, steps, 1.0, constants)
 
 
 def scaled(work: Computation, factor: Any) -> Computation:
@@ -119,13 +120,13 @@ def scaled(work: Computation, factor: Any) -> Computation:
         return work
     by_layer = along_layers(factor)
     return work._replace(
-        forward_time=anchored_time(work.forward_time, factor),
-        backward_time=anchored_time(work.backward_time, factor),
-        launch_overhead_time=anchored_time(work.launch_overhead_time, factor),
-        update_time=anchored_time(work.update_time, factor),
-        iteration_overhead_time=anchored_time(work.iteration_overhead_time, factor),
-        forward_by_layer=anchored_time(work.forward_by_layer, by_layer),
-        backward_by_layer=anchored_time(work.backward_by_layer, by_layer),
+        forward_time=work.forward_time * factor,
+        backward_time=work.backward_time * factor,
+        launch_overhead_time=work.launch_overhead_time * factor,
+        update_time=work.update_time * factor,
+        iteration_overhead_time=work.iteration_overhead_time * factor,
+        forward_by_layer=work.forward_by_layer * by_layer,
+        backward_by_layer=work.backward_by_layer * by_layer,
     )
 
 

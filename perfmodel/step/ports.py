@@ -11,7 +11,6 @@ from perfmodel.collectives.place import port_share
 from perfmodel.equations.collective_bandwidths import switched_ring_bandwidth
 from perfmodel.equations.link_rates import (
     achieved_bandwidth,
-    connections_bandwidth,
     kernel_ceiling,
     kernel_spared_fraction,
     narrowest_bandwidth,
@@ -100,7 +99,7 @@ def port_limits(
     if link.passes_kernel:
         limits["kernel"] = ceiling
     if link.flow_bandwidth is not None:
-        limits["connections"] = connections_bandwidth(connections, link.flow_bandwidth.value)
+        limits["connections"] = connections * link.flow_bandwidth.value
     return limits
 
 

@@ -7,14 +7,10 @@ from typing import Any, TypeGuard
 from perfmodel import ops
 from perfmodel.calibration import Calibration
 from perfmodel.equations.collective_latencies import LONGEST_CHAIN
-from perfmodel.equations.host_pace import micro_batch_time, pass_time
 from perfmodel.equations.measured_steps import (
     measured_wait,
-    pass_stretch,
-    profiled_time,
     ring_hop_latency,
     wait_with_workers,
-    with_idle_time,
 )
 from perfmodel.errors import InputError
 from perfmodel.profile import Measure, Profile
@@ -86,23 +82,23 @@ def profiled(work: Computation, profile: Profile, steps: Any, synthetic: bool) -
     launches: Any
     once: Any
     if profile.launch_overhead is None:
-        launches = profiled_time(work.launch_overhead_time, factor)
-        once = profiled_time(work.iteration_overhead_time, factor)
+        launches = work.launch_overhead_time * factor
+        once = work.iteration_overhead_time * factor
     else:
-        launches, once = micro_batch_time(profile.launch_overhead.value, steps), 0.0
+        launches, once = profile.launch_overhead.value / steps, 0.0
     if profile.idle_time is not None and not _idles_for_samples(profile, synthetic):
-        once = with_idle_time(once, profile.idle_time.value)
-    forward_time: Any = profiled_time(work.forward_time, factor)
-    backward_time: Any = profiled_time(work.backward_time, factor)
-    stretch = along_layers(pass_stretch(pass_time(forward_time, backward_time, launches), work.pass_time))
+        once = once + profile.idle_time.value
+    forward_time: Any = work.forward_time * factor
+    backward_time: Any = work.backward_time * factor
+    stretch = along_layers((forward_time + backward_time + launches) / work.pass_time)
     return work._replace(
         forward_time=forward_time,
         backward_time=backward_time,
         launch_overhead_time=launches,
-        update_time=profiled_time(work.update_time, factor),
+        update_time=work.update_time * factor,
         iteration_overhead_time=once,
-        forward_by_layer=profiled_time(work.forward_by_layer, stretch),
-        backward_by_layer=profiled_time(work.backward_by_layer, stretch),
+        forward_by_layer=work.forward_by_layer * stretch,
+        backward_by_layer=work.backward_by_layer * stretch,
     )
 
 

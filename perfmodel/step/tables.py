@@ -8,8 +8,7 @@ import numpy as np
 
 from perfmodel import ops
 from perfmodel.equations import tables as equations
-from perfmodel.equations.exchange import least_bandwidth, shared_bandwidth, slowest_hop, sum_of_messages
-from perfmodel.equations.iteration import accumulated_time
+from perfmodel.equations.exchange import least_bandwidth, slowest_hop
 from perfmodel.equations.link_rates import node_bandwidth
 from perfmodel.equations.shuffles import pairwise_all_to_all_time
 from perfmodel.resolve import Setting
@@ -43,7 +42,8 @@ def exchange_time(setting: Setting, tables: Tables, on: Fabric) -> Any:
         exchanged_bytes(setting, tables, setting.domains),
         on._replace(inter_link_bandwidth=shared),
     )
-    each = sum_of_messages(equations.busiest_port_time(of_rank, of_node))
+    of_tables: Any = equations.busiest_port_time(of_rank, of_node)
+    each = of_tables.sum(axis=-1)
     return equations.table_exchange_time(setting.accumulation_steps, each)
 
 
@@ -55,9 +55,7 @@ def _time(setting: Setting, message_bytes: Any, on: Fabric) -> Any:
     hop = slowest_hop(on.intra_hop_latency, on.inter_hop_latency) if several else on.intra_hop_latency
     narrow = on.intra_link_bandwidth
     if several:
-        narrow = least_bandwidth(
-            narrow, shared_bandwidth(on.inter_link_bandwidth, setting.accelerators_per_domain)
-        )
+        narrow = least_bandwidth(narrow, on.inter_link_bandwidth / setting.accelerators_per_domain)
     return pairwise_all_to_all_time(setting.world_size, message_bytes, hop, narrow)
 
 
@@ -75,7 +73,7 @@ def _looks_up(workload: Workload) -> Any:
 
 def update_time(setting: Setting, tables: Tables, dense_time: Any, micro: Any, steps: Any) -> Any:
     """Return the time of an update of dense layers, given, and of the fullest accelerator's rows [s]."""
-    samples = accumulated_time(steps, micro if np.ndim(micro) == 0 else micro[:, 0])
+    samples = steps * (micro if np.ndim(micro) == 0 else micro[:, 0])
     n = setting.world_size * 1.0
     touched = equations.touched_parameters(samples, tables.parameters, tables.looked_up, n)
     bandwidth = setting.accelerator.memory_bandwidth.value

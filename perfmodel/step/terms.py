@@ -12,11 +12,8 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from perfmodel.calibration import Calibration
 from perfmodel.equations.iteration import (
-    accumulated_time,
-    anchored_time,
     iteration_time,
     launch_overhead_time,
-    rest_of_iteration,
 )
 from perfmodel.resolve import ONE_PROCESS, Setting
 from perfmodel.step.computation import Computation
@@ -84,11 +81,11 @@ class Term(NamedTuple):
 
 
 def _forward(step: StepContext, _: Mapping[str, Any]) -> Any:
-    return accumulated_time(step.setting.accumulation_steps, step.counted.forward_time)
+    return step.setting.accumulation_steps * step.counted.forward_time
 
 
 def _backward(step: StepContext, _: Mapping[str, Any]) -> Any:
-    return accumulated_time(step.setting.accumulation_steps, step.counted.backward_time)
+    return step.setting.accumulation_steps * step.counted.backward_time
 
 
 def _launches(step: StepContext, _: Mapping[str, Any]) -> Any:
@@ -120,7 +117,7 @@ def _stragglers(step: StepContext, before: Mapping[str, Any]) -> Any:
 
         return update_wait(setting, work, by_exchange, step.constants)
     steps = setting.accumulation_steps
-    busy = work.alone(steps) if setting.profile is None else accumulated_time(steps, work.pass_time)
+    busy = work.alone(steps) if setting.profile is None else steps * work.pass_time
     return straggler_time(setting, busy, by_exchange, step.constants)
 
 
@@ -133,10 +130,10 @@ def _input(step: StepContext, before: Mapping[str, Any]) -> Any:
 
     if setting.layout is not None:
         return shared_input_time(setting, setting.layout, iteration_time(**before), step.constants)
-    rest = rest_of_iteration(iteration_time(**before), factor)
-    samples = accumulated_time(setting.accumulation_steps, setting.local_batch_size)
+    rest = iteration_time(**before) / factor  # before a measurement is known
+    samples = setting.accumulation_steps * setting.local_batch_size
     waits = input_time(setting, setting.accelerators_per_node, samples, rest, step.constants)
-    return anchored_time(waits, factor)
+    return waits * factor
 
 
 def _coding(step: StepContext, _: Mapping[str, Any]) -> Any:

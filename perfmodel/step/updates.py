@@ -138,10 +138,9 @@ def _shorter(number: Any) -> Any:
 
 def busy_time(setting: Setting, work: Computation) -> Any:
     """Return the mean time of one gradient [s]: of a profile the passes alone spread."""
-    from perfmodel.equations.iteration import accumulated_time
 
     steps = setting.accumulation_steps
-    return work.alone(steps) if setting.profile is None else accumulated_time(steps, work.pass_time)
+    return work.alone(steps) if setting.profile is None else steps * work.pass_time
 
 
 def exchange_of_round(

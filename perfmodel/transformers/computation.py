@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from perfmodel.equations.transformer_pipeline import repeated_time, time_beyond, time_of_parts
+from perfmodel.equations.transformer_pipeline import time_of_parts
 from perfmodel.resolve import Setting
 from perfmodel.specs.layout import Layout
 from perfmodel.transformers.evaluate import fabric_of_setting, known_dimensions, network_of
@@ -67,17 +67,17 @@ def passes_of(setting: Setting, p: Values, local_batch_size: Any, steps: Any) ->
     logits, embedding = head_times(job, p, on)
     head = time_of_parts(logits=logits, embedding=embedding)
     forward_of_head = head / PASSES_OF_HEAD
-    backward_of_head = time_beyond(head, forward_of_head)
-    gaps = time_beyond(layer.launches, layer.gaps_backward)
-    paced = time_beyond(layer.time, layer.backward)
+    backward_of_head = head - forward_of_head
+    gaps = layer.launches - layer.gaps_backward
+    paced = layer.time - layer.backward
 
     def whole(of_layer: Any, of_head: Any) -> Any:
-        return time_of_parts(layers=repeated_time(job.model.layers, of_layer), head=of_head)
+        return time_of_parts(layers=job.model.layers * of_layer, head=of_head)
 
     held = held_parameters(job)
     return Passes(
-        whole(time_beyond(paced, gaps), forward_of_head),
-        whole(time_beyond(layer.backward, layer.gaps_backward), backward_of_head),
+        whole(paced - gaps, forward_of_head),
+        whole(layer.backward - layer.gaps_backward, backward_of_head),
         whole(paced, forward_of_head),
         whole(layer.backward, backward_of_head),
         update_time(job, p, on, held.dense + held.experts),

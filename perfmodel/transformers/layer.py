@@ -15,11 +15,9 @@ from perfmodel.equations.transformer_exchange import (
     distinct_destinations,
     partly_hidden_time,
 )
-from perfmodel.equations.transformer_pipeline import repeated_time, time_beyond, time_of_parts
+from perfmodel.equations.transformer_pipeline import time_of_parts
 from perfmodel.equations.transformer_products import (
     attention_traffic_bytes,
-    cast_traffic_bytes,
-    elementwise_time,
     fused_attention_time,
     gate_traffic_bytes,
     launched_time,
@@ -186,7 +184,8 @@ def layer_of(job: Job, p: Values, on: Rates) -> Layer:
     core, core_backward = _attention(job, p, on)
     # element-wise
     inputs = 2 * model.hidden + (model.heads * model.value_size + model.feed_forward) / tensor
-    cast = where(software.in_8_bits, cast_traffic_bytes(tokens, inputs, p["cast"]), 0.0)
+    # to cast, scale and transpose operands of 16 bits
+    cast = where(software.in_8_bits, tokens * inputs * p["cast"], 0.0)
     around = attention_traffic_bytes(
         tokens,
         model.hidden,
@@ -200,12 +199,12 @@ def layer_of(job: Job, p: Values, on: Rates) -> Layer:
     moved = moved + cast * (1 - 0.5 * routed)
     if has_experts:
         moved = moved + routed * _routed_bytes(job, p)
-    element = elementwise_time(moved, on.elementwise)
-    element_backward = repeated_time(p["element_backward"], element)
+    element = moved / on.elementwise
+    element_backward = p["element_backward"] * element
     # traffic
     one = travel_time(job.groups.tensor, activation_message_bytes(tokens, model.hidden), p)
     hidden = partly_hidden_time(one, where(software.hides_tensor, p["tensor_hidden"], 0.0))
-    beside = repeated_time(2, hidden)
+    beside = 2 * hidden
     keys = context_message_bytes(
         layout.micro_batch_size, job.sequence_length, model.kv_heads * model.head_size / tensor
     )
@@ -213,8 +212,8 @@ def layer_of(job: Job, p: Values, on: Rates) -> Layer:
     dispatch: Any = 0.0
     waits: Any = 0.0
     if has_experts:
-        dispatch = repeated_time(routed, _dispatch(job, p))
-        waits = repeated_time(routed, where(software.static_dispatch, 0.0, p["routing_host"]))
+        dispatch = routed * _dispatch(job, p)
+        waits = routed * where(software.static_dispatch, 0.0, p["routing_host"])
     # recomputation
     again = layout.recomputed_layers
     device = time_of_parts(products=forward, attention=core, elementwise=element)
@@ -223,31 +222,31 @@ def layer_of(job: Job, p: Values, on: Rates) -> Layer:
     of_core = where(software.flash | software.checkpoints_operations, 0.0, core)
     selected = time_of_parts(operations=of_operations, attention=of_core)
     repeated = where(layout.recompute == SELECTIVE, selected, 0.0)
-    repeated = where(layout.recompute == FULL, repeated_time(again, device), repeated)
+    repeated = where(layout.recompute == FULL, again * device, repeated)
     # launches
     kernels, floor = _launches(job, p, routed)
     paced = launched_time(device, kernels, floor)
     of_backward = time_of_parts(backward=device_backward, again=repeated)
     paced_backward = launched_time(of_backward, (BACKWARD_KERNELS + again) * kernels, floor)
-    gaps, gaps_backward = time_beyond(paced, device), time_beyond(paced_backward, of_backward)
+    gaps, gaps_backward = paced - device, paced_backward - of_backward
     waiting = time_of_parts(forward=gaps, backward=gaps_backward)
     # while the accelerator waits for its host the ring goes on
     window = time_of_parts(attention=core, gaps=gaps)
     context = beyond_attention_time(ring, window, p["context_window"])
     window = time_of_parts(attention=core_backward, gaps=gaps_backward)
-    context_backward = beyond_attention_time(repeated_time(2, ring), window, p["context_window"])
-    routed_traffic = repeated_time(2, dispatch)
+    context_backward = beyond_attention_time(2 * ring, window, p["context_window"])
+    routed_traffic = 2 * dispatch
     sent_again = time_of_parts(tensor=beside, context=context, experts=routed_traffic, host=waits)
-    sent_again = repeated_time(again, sent_again)
+    sent_again = again * sent_again
     return Layer(
         time_of_parts(forward=forward, backward=backward),
         time_of_parts(forward=core, backward=core_backward),
         time_of_parts(forward=element, backward=element_backward),
         time_of_parts(computed=repeated, sent=sent_again),
-        time_of_parts(gaps=where(waiting > ROUNDING * device, waiting, 0.0), routing=repeated_time(2, waits)),
-        repeated_time(2, beside),
+        time_of_parts(gaps=where(waiting > ROUNDING * device, waiting, 0.0), routing=2 * waits),
+        2 * beside,
         time_of_parts(forward=context, backward=context_backward),
-        repeated_time(2, routed_traffic),
+        2 * routed_traffic,
         time_of_parts(
             computed=paced_backward,
             tensor=beside,
@@ -346,7 +345,7 @@ def _attention(job: Job, p: Values, on: Rates) -> tuple[Any, Any]:
     score = score * where(software.unfused, p["unfused"], 1.0) * where(software.in_32_bits, 2.0, 1.0)
     plain = plain_attention_time(one, tokens * length * heads, score, on.elementwise)
     flash = job.stack.flash
-    backward = repeated_time(p["flash_backward"], kernel), repeated_time(2, plain)
+    backward = p["flash_backward"] * kernel, 2 * plain
     return ops.where(flash, kernel, plain), ops.where(flash, *backward)
 
 
@@ -356,7 +355,7 @@ def _routed_bytes(job: Job, p: Values) -> Any:
     width = model.expert_width / tensor
     gates = gate_traffic_bytes(tokens * (model.top_k + model.shared_experts), model.matrices - 1, width)
     routing = p["routing"] * tokens * model.top_k * model.hidden / job.sequence_shards
-    cast = cast_traffic_bytes(tokens * model.top_k, model.hidden + width, p["cast"])
+    cast = tokens * model.top_k * (model.hidden + width) * p["cast"]
     return gates + routing + ops.where(job.stack.in_8_bits, cast, 0.0)
 
 

@@ -18,6 +18,7 @@ from perfmodel.equations.transformer_memory import (
     stage_boundary_bytes,
 )
 from perfmodel.specs.layout import FULL, SELECTIVE, ZERO_3
+from perfmodel.tracing import given
 from perfmodel.transformers.job import Job
 from perfmodel.transformers.step import Held, held_parameters, trained_parameters
 
@@ -105,7 +106,9 @@ def _of_stage(job: Job, layers: Any, activations: Any, logits: Any, again: Any) 
         logits,
         where(layout.sharding == ZERO_3, _gathered(job, held, layers), 0.0),
     )
-    return Memory(*tensors, CONTEXT_BYTES, allocator_bytes(sum(tensors), calibration().allocator_share))
+    share = given(calibration().allocator_share, "constants.allocator_share", "assumed")
+    context = given(CONTEXT_BYTES, "constants.reserved_bytes", "assumed")
+    return Memory(*tensors, context, allocator_bytes(sum(tensors), share))
 
 
 def _gathered(job: Job, held: Held, layers: Any) -> Any:

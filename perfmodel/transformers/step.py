@@ -13,16 +13,13 @@ from perfmodel.equations.transformer_pipeline import (
     growth_time,
     mean_stage_time,
     pipelined_time,
-    repeated_time,
     sharded_traffic_time,
     sharded_update_time,
     slowest_stage_time,
     stage_layers_time,
     stage_transfer_time,
-    time_beyond,
     time_of_parts,
 )
-from perfmodel.equations.transformer_products import elementwise_time
 from perfmodel.specs.layout import ZERO_2, ZERO_3
 from perfmodel.transformers.job import Job
 from perfmodel.transformers.layer import Layer, Rates, any_of, layer_of, rates_of, three_products, travel_time
@@ -93,7 +90,7 @@ def step_of(job: Job, p: Values, layer: Layer | None = None) -> Step:
     exposed, hidden, own = _data(job, p, layer_time, layer.backward)
     update = update_time(job, p, on, own)
     overhead = where(job.stack.slow_start, p["step_slow"], p["step"])
-    contention = repeated_time(p["contention"], hidden)
+    contention = p["contention"] * hidden
     work = time_of_parts(
         passes=pipelined_time(steps, slowest, bubble),
         stage_sends=sends,
@@ -116,7 +113,7 @@ def step_of(job: Job, p: Values, layer: Layer | None = None) -> Step:
         tensor_parallel_time=of_layers(layer.tensor),
         context_parallel_time=of_layers(layer.context),
         expert_parallel_time=of_layers(layer.experts),
-        unequal_stages_time=repeated_time(steps, time_beyond(slowest, mean)),
+        unequal_stages_time=steps * (slowest - mean),
         bubble_time=bubble,
         stage_transfer_time=sends,
         exposed_communication_time=exposed,
@@ -135,7 +132,7 @@ def _bubble(job: Job, layer: Layer, logits: Any, mean: Any, slowest: Any) -> Any
     whole = bubble_time(stages, chunks, mean) if any_of(interleaves == 0) else 0.0
     if not any_of(interleaves):
         return whole
-    forward = time_beyond(layer_time, layer.backward)
+    forward = layer_time - layer.backward
     steps = layout.accumulation_steps
     waits = interleaved_bubble_time(
         job.model.layers, stages, chunks, steps, layer_time, forward, logits, slowest
@@ -151,9 +148,9 @@ def head_times(job: Job, p: Values, on: Rates) -> tuple[Any, Any]:
     forward, backward = three_products(job, p, on, tokens, model.hidden, words)
     products = time_of_parts(forward=forward, backward=backward)
     odd = model.has_odd_vocabulary & (tensor == 1) & (job.stack.pads_vocabulary == 0)
-    products = repeated_time(ops.where(odd, p["odd_vocabulary"], 1.0), products)
-    loss = elementwise_time(tokens * (p["logit"] * words + EMBEDDING_BYTES * model.hidden), on.elementwise)
-    embedding = elementwise_time(job.tokens * EMBEDDING_BYTES * model.hidden, on.elementwise)
+    products = ops.where(odd, p["odd_vocabulary"], 1.0) * products
+    loss = tokens * (p["logit"] * words + EMBEDDING_BYTES * model.hidden) / on.elementwise
+    embedding = job.tokens * EMBEDDING_BYTES * model.hidden / on.elementwise
     return time_of_parts(products=products, loss=loss), embedding
 
 
@@ -231,7 +228,7 @@ def _data(job: Job, p: Values, layer_time: Any, backward: Any) -> tuple[Any, Any
     passes = where(layout.sharding == ZERO_3, layer_time * layout.accumulation_steps, passes)
     window = where(software.hides_data, layers * passes * p["data_window"], 0.0)
     exposed = beyond_window_time(traffic, window)
-    return exposed, time_beyond(traffic, exposed), own
+    return exposed, traffic - exposed, own
 
 
 def _traffic(job: Job, p: Values, held: Any, trained: Any, gather_way: Any, reduce_way: Any) -> Any:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from perfmodel.equations.fleets import mixed_iteration_time
 from perfmodel.planning.fleets.step import FleetStep
 from perfmodel.prediction.ratio import half_width, ratio_between, sure_of
 from perfmodel.prediction.result import Interval, Ratio
@@ -112,4 +111,4 @@ def _paced(step: FleetStep, factors: Sequence[float]) -> float:
     """Time of an iteration, stragglers left out, with the times of each kind multiplied."""
     pairs = list(zip(step.parts, factors, strict=True))
     slowest = max(part.own_time * factor for part, factor in pairs)
-    return float(mixed_iteration_time(slowest, max(part.exposed_time * factor for part, factor in pairs)))
+    return slowest + max(part.exposed_time * factor for part, factor in pairs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from perfmodel.equations.fleets import mixed_iteration_time, share_by_speed
+from perfmodel.equations.fleets import share_by_speed
 from perfmodel.equations.heterogeneous import slowest_of_kinds
 from perfmodel.errors import InputError
 from perfmodel.planning.fleets.job import Job, Layout
@@ -189,6 +189,10 @@ def mixed_step(job: Job, fleet: Fleet, parts: Sequence[Part], policy: Policy) ->
 
     Workers of a kind spread around its own time as those of a job of one kind do, and the slowest of all is
     waited for: of fewer slow ones less long than of a fleet of them alone.
+
+    Nobody exchanges gradients before the slowest worker has them.  Of the exchange no more is exposed than by
+    the kind that exposes most alone: behind the longer backward pass of the slowest it hides as much or more.
+    That is an upper bound, and a faster network never raises it: both parts fall or stay.
     """
     constants = job.constants
     pacing = max(parts, key=lambda part: part.own_time)
@@ -197,7 +201,7 @@ def mixed_step(job: Job, fleet: Fleet, parts: Sequence[Part], policy: Policy) ->
     waits = [of_kind(part.prediction.terms, "wait") for part in parts]  # for samples: it does not spread
     spreading = [(part.own_time - wait, part.group.gpus) for part, wait in zip(parts, waits, strict=True)]
     slowest = slowest_of_kinds(spreading, law) + max(waits)
-    time = float(mixed_iteration_time(slowest, max(part.exposed_time for part in parts)))
+    time = slowest + max(part.exposed_time for part in parts)
     samples = sum(part.samples * part.group.gpus for part in parts)
     return FleetStep(fleet, policy, tuple(parts), time, samples, pacing.group)
 
