@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from perfmodel.errors import InputError
 from perfmodel.specs.layout import DEGREES, NEUTRAL, NO_STAGES, RECOMPUTE, SHARDING
-from perfmodel.specs.software import DEFAULT, DEFAULT_FOR_LAYOUTS, LATEST_RELEASE, parts, release, software_id
+from perfmodel.specs.software import (
+    DEFAULT,
+    DEFAULT_FOR_LAYOUTS,
+    LATEST_RELEASE,
+    parts,
+    release,
+    software_id,
+    with_year,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -163,7 +171,7 @@ def shared(
     from perfmodel.specs.layout import caveats, check, check_adapters, layout_of
 
     id, year = parts(software_id(name, catalogue))
-    software = f"{id}@{year or LATEST_RELEASE}"
+    software = with_year(id, year or LATEST_RELEASE)
     facts = release(software, catalogue)
     _refuse(scenario, software)
     all_or_nothing = "zero3" in facts.shardings and not facts.shards_states_alone
@@ -255,7 +263,7 @@ def named_software(text: str, workload: Workload, shards: bool | None, catalogue
     >>> [named_software(*job, shards, Catalogue.built_in()) for shards in (True, False)]
     ['fsdp@2023', 'pytorch@2023']
     """
-    name, at, year = text.partition("@")
+    name, year = parts(text)
     seen: list[str] = []
     while name not in seen:
         seen.append(name)
@@ -263,7 +271,7 @@ def named_software(text: str, workload: Workload, shards: bool | None, catalogue
         other = workload.sample not in ("image", "volume") and known.without_images_by
         other = other or (shards and known.sharded_by) or (shards is False and known.unsharded_by)
         if not other:
-            return f"{known.id}{at}{year}"
+            return with_year(known.id, year)
         name = other
     raise InputError(f"--framework {text}: its files say that {' is '.join([*seen, name])}")
 

@@ -238,6 +238,11 @@ def parts(text: str) -> tuple[str, int | None]:
     return name, int(year) if at else None
 
 
+def with_year(name: str, year: int | None) -> str:
+    """Return ``NAME@YEAR``, or the name alone without a year; ``parts`` takes it apart."""
+    return name if year is None else f"{name}@{year:04}"
+
+
 def software_id(text: str, catalogue: "Catalogue") -> str:
     """Return ``NAME`` or ``NAME@YEAR`` with the id of the software that the name means.
 
@@ -249,8 +254,8 @@ def software_id(text: str, catalogue: "Catalogue") -> str:
     >>> software_id("PyTorch", Catalogue.built_in()), software_id("TF@2020", Catalogue.built_in())
     ('pytorch', 'tensorflow@2020')
     """
-    name, at, year = text.partition("@")
-    return f"{catalogue.software(name).id}{at}{year}"
+    name, year = parts(text)
+    return with_year(catalogue.software(name).id, year)
 
 
 @lru_cache(maxsize=1024)
@@ -303,6 +308,6 @@ def with_usual_year(text: str, accelerator_year: int) -> str:
     >>> with_usual_year("pytorch", 2017), with_usual_year("tensorflow", 2014)
     ('pytorch@2019', 'tensorflow@2017')
     """
-    if "@" in text:
-        return text
-    return f"{text}@{min(max(accelerator_year + USUAL_AGE, EARLIEST_YEAR), LATEST_YEAR)}"
+    name, year = parts(text)
+    usual = min(max(accelerator_year + USUAL_AGE, EARLIEST_YEAR), LATEST_YEAR)
+    return with_year(name, usual if year is None else year)
