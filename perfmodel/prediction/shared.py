@@ -16,12 +16,12 @@ from perfmodel.prediction.memory import does_not_fit, memory_needed
 from perfmodel.prediction.numbers import Evaluated, prediction_of
 from perfmodel.prediction.open_options import left_to_defaults
 from perfmodel.prediction.result import Prediction, Traffic
-from perfmodel.prediction.verdict import part, placement
+from perfmodel.prediction.verdict import largest_bound, part, placement
 from perfmodel.resolve import Setting
 from perfmodel.specs.layout import SELECTIVE, Layout
 from perfmodel.specs.software import AMPERE
 from perfmodel.step.evaluate import start_of
-from perfmodel.step.terms import TERMS, by_bound
+from perfmodel.step.terms import TERMS
 from perfmodel.transformers.evaluate import (
     case_of_setting,
     network_of,
@@ -155,21 +155,15 @@ def _network_limit(setting: Setting, job: Job) -> str | None:
 
 
 def _verdict(result: Evaluated, network_limit: Callable[[], str | None]) -> str:
-    shares = by_bound({name: float(time) for name, time in result.terms.items()})
-    whole_time = float(result.iteration_time)
-    most = max(shares, key=shares.__getitem__)
-    said = [f"{most}: {shares[most] / whole_time:.0%} of the iteration"]
-    others: dict[str, Any] = {
+    (most, head), whole_time = largest_bound(result), result.iteration_time
+    others = {
         TERMS[name].label: float(time)
         for name, time in result.terms.items()
-        if TERMS[name].kind not in ("busy",) and time / whole_time > 0.02
+        if TERMS[name].kind != "busy" and time / whole_time > 0.02
     }
     largest = sorted(others.items(), key=lambda each: -each[1])[:3]
-    if largest:
-        said.append(
-            "besides computation: "
-            + ", ".join(f"{label} {part(time / whole_time)} ({show(time, 's')})" for label, time in largest)
-        )
+    named = [f"{label} {part(time / whole_time)} ({show(time, 's')})" for label, time in largest]
+    said = [head, f"besides computation: {', '.join(named)}"] if named else [head]
     if most == "communication-bound" and (limit := network_limit()) is not None:
         said.append(f"what binds is {limit}")
     return "; ".join(said)
