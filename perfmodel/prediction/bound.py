@@ -24,7 +24,6 @@ from perfmodel.resolve import Setting
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.workload import Workload
 from perfmodel.step.model_flops import counted_flops, least_flops
-from perfmodel.transformers.flops import step_flops
 from perfmodel.units import show
 
 LEAST_FILLED = 0.5
@@ -71,10 +70,7 @@ def least_computation_time(setting: Setting) -> Any:
     """
     workload, peak = setting.workload, fastest(setting)[0]
     if setting.layout is not None:  # ranks divide the arithmetic, and none need hold all weights
-        assert workload.architecture is not None
-        assert workload.tokens is not None
-        samples, adapts = setting.global_batch_size / setting.world_size, setting.scenario.lora is not None
-        flops = step_flops(workload.architecture, samples, workload.tokens, adapts)
+        flops = counted_flops(setting).computed * setting.global_batch_size / setting.world_size
         return physical_iteration_time(flops, 0.0, peak, setting.accelerator.memory_bandwidth.value)
     samples = setting.local_batch_size * setting.accumulation_steps
     weights = setting.format.weight_copy_bytes or setting.format.activation_bytes

@@ -21,13 +21,13 @@ from perfmodel.resolve import Setting
 from perfmodel.specs.layout import SELECTIVE, Layout
 from perfmodel.specs.software import AMPERE
 from perfmodel.step.evaluate import start_of
+from perfmodel.step.model_flops import counted_flops
 from perfmodel.step.terms import TERMS
 from perfmodel.transformers.evaluate import (
     case_of_setting,
     network_of,
 )
 from perfmodel.transformers.figures import again_over_model
-from perfmodel.transformers.flops import step_flops
 from perfmodel.transformers.job import Job
 from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.traffic import Row
@@ -77,9 +77,7 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
         warnings=warnings,
         traffic=partial(_sent, rows),
         hfu=job.figures["mfu"] * again,
-        model_flops=float(
-            step_flops(model, layout.global_batch_size, case.sequence_length, bool(case.stack.adapts))
-        ),
+        model_flops=float(counted_flops(setting).computed * layout.global_batch_size),
         bubble_fraction=idle / float(job.iteration_time),
     )
 

@@ -23,6 +23,7 @@ from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.evaluate import outcome_of
 from perfmodel.sweeps.axes import COMPUTATION, LAYOUT, PLACE, PLAN, WAY, Axes
+from perfmodel.sweeps.columns import words_of
 from perfmodel.sweeps.layout_rows import Codes, LayoutRows, kinds_of_layouts, numbers_of, picked
 from perfmodel.transformers.evaluate import case_of_setting, fabric_of_setting, network_of, with_layout
 from perfmodel.transformers.job import rows as chosen
@@ -268,15 +269,7 @@ def _block(
     opened: Mapping[str, Any],
 ) -> Block:
     def answer() -> dict[str, Any]:
-        named = {
-            "workload": setting.workload.id,
-            "accelerator": setting.accelerator.id,
-            "node": setting.node.id,
-            "precision": setting.precision,
-            "optimizer": setting.optimizer,
-            "scaling": setting.scaling,
-            "model": "transformer",
-        }
+        named = {"workload": setting.workload.id, **words_of(setting)}
         columns = answers(setting, layout, constants, runs, of_size, opened)
         columns["iteration_time"] = np.broadcast_to(columns["iteration_time"], (rows,))
         return options | named | {name: _upright(each) for name, each in columns.items()}
