@@ -109,26 +109,17 @@ def tables_of_layouts(
     InputError : a strategy or an algorithm that the transformer model does not know
     """
     _check_options(goal, network, catalogue.accelerator(machines[0].accelerator), catalogue)
-    cases: list[tuple[int, Setting | InputError]] = []
+    settings: list[tuple[int, Setting]] = []
     for index, size, precision in jobs:
         try:
-            setting = _setting(goal, machines[index], size, precision, catalogue)
+            settings.append((index, _setting(goal, machines[index], size, precision, catalogue)))
         except InputError as error:
-            cases.append((index, error))
-            continue
-        cases.append((index, setting))
-    will_try(
-        count_layouts(case, goal.batch_of_layouts(network, case.world_size))
-        for _, case in cases
-        if isinstance(case, Setting)
-    )
+            left_out[str(error)] += 1
+    will_try(count_layouts(each, goal.batch_of_layouts(network, each.world_size)) for _, each in settings)
     plans: list[dict[str, Any]] = []
     timed = 0
-    for index, case in cases:
-        if isinstance(case, InputError):
-            left_out[str(case)] += 1
-            continue
-        plan, tried, reason = fastest_layout(goal, case, network, constants)
+    for index, setting in settings:
+        plan, tried, reason = fastest_layout(goal, setting, network, constants)
         timed += tried
         if plan is None:
             left_out[reason] += 1
