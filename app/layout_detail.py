@@ -12,6 +12,7 @@ from app.options import as_command, written
 from perfmodel.api.layouts import LayoutRow, Layouts
 from perfmodel.planning.launch import OF_JAX, torchrun_line
 from perfmodel.prediction import Prediction
+from perfmodel.specs.software import parts
 from perfmodel.transformers.flops import NOMINAL_WORDS
 from perfmodel.transformers.words import in_full
 from perfmodel.units import show, show_range, three_digits
@@ -55,7 +56,7 @@ def _started(row: LayoutRow, prediction: Prediction) -> None:
     """Show the line that starts a layout."""
     with fold("How it would be started") as is_open:
         asked = prediction.scenario
-        software = str(asked["framework"]).partition("@")[0]
+        software = parts(str(asked["framework"]))[0]
         if is_open and row.flags and software not in OF_JAX:
             ranks = asked["world_size"] // asked["nodes"]
             line = torchrun_line(asked["workload"], asked["nodes"], ranks, row.flags)

@@ -18,6 +18,7 @@ from perfmodel.specs.software import (
     release,
     software_id,
     usual_year,
+    with_year,
 )
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ def shared(
     from perfmodel.specs.layout import caveats, check, check_adapters, layout_of
 
     id, year = parts(software_id(name, catalogue))
-    software = f"{id}@{year or LATEST_RELEASE}"
+    software = with_year(id, year or LATEST_RELEASE)
     facts = release(software, catalogue)
     _refuse(scenario, software)
     all_or_nothing = "zero3" in facts.shardings and not facts.shards_states_alone
@@ -254,7 +255,7 @@ def named_software(text: str, workload: Workload, shards: bool | None, catalogue
     >>> [named_software(*job, shards, Catalogue.built_in()) for shards in (True, False)]
     ['fsdp@2023', 'pytorch@2023']
     """
-    name, at, year = text.partition("@")
+    name, year = parts(text)
     seen: list[str] = []
     while name not in seen:
         seen.append(name)
@@ -262,7 +263,7 @@ def named_software(text: str, workload: Workload, shards: bool | None, catalogue
         other = workload.sample not in ("image", "volume") and known.without_images_by
         other = other or (shards and known.sharded_by) or (shards is False and known.unsharded_by)
         if not other:
-            return f"{known.id}{at}{year}"
+            return with_year(known.id, year)
         name = other
     raise InputError(f"--framework {text}: its files say that {' is '.join([*seen, name])}")
 
@@ -275,9 +276,9 @@ def software_of_copies(
     The year is that of the latest release for networks that predict tokens, as under a layout; of others it
     is that of the software the accelerator is usually trained with.
     """
-    named = named_software(scenario.framework or DEFAULT, workload, False, catalogue)
-    year = LATEST_RELEASE if predicts_tokens(workload) else usual_year(accelerator.year)
-    return named if "@" in named else f"{named}@{year}"
+    name, year = parts(named_software(scenario.framework or DEFAULT, workload, False, catalogue))
+    usual = LATEST_RELEASE if predicts_tokens(workload) else usual_year(accelerator.year)
+    return with_year(name, usual if year is None else year)
 
 
 def transformer_software(text: str, workload: Workload, shards: bool | None, catalogue: Catalogue) -> str:

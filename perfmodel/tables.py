@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from perfmodel.errors import needed
@@ -50,6 +52,21 @@ class Table(ABC):
         import pyarrow
 
         return pyarrow.Table.from_pylist(self.records())
+
+
+class Rows(Table):
+    """An answer that is a dataclass, and has its rows, dataclasses too, as ``rows``."""
+
+    rows: Any
+
+    def records(self) -> list[Record]:
+        """Return the rows."""
+        return [asdict(row) for row in self.rows]
+
+    def to_json(self) -> str:
+        """Return what the command prints with ``--json``."""
+        answer: Any = self
+        return json.dumps(asdict(answer))
 
 
 def flat(table: Mapping[str, Any], prefix: str = "") -> Record:

@@ -110,7 +110,7 @@ def test_a_measured_time_of_one_accelerator_is_the_least_of_several(strategy):
 def test_a_layouts_interval_ends_at_what_peaks_allow(monkeypatch):
     asked = {"gpus": 8, "node": "dgx-h100", "global_batch_size": 64}
     least = perfmodel.layouts("llama-3-8b", **asked).rows[0].interval["low_80"]
-    monkeypatch.setattr("perfmodel.api.layouts.NORMAL_80", 10.0)
+    monkeypatch.setattr("perfmodel.transformers.uncertainty.NORMAL_80", 10.0)
     bounded = perfmodel.layouts("llama-3-8b", **asked).rows[0]
     setting = resolve(Scenario(workload="llama-3-8b", **asked), CATALOGUE)
     assert bounded.interval["low_80"] == pytest.approx(least_iteration_time(setting))

@@ -21,6 +21,7 @@ from perfmodel.prediction.pipeline import pipeline_of_scenario
 from perfmodel.quote import Claim, Quote, check_quote
 from perfmodel.resolve import resolve
 from perfmodel.sensitivity.elasticity import sensitivity
+from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.layout import DEGREES, NEUTRAL
 from perfmodel.specs.options import declared
 from perfmodel.specs.scenario import Scenario
@@ -59,6 +60,14 @@ def test_predict_and_layouts_agree_on_every_layout(name):
         assert answer.bubble_fraction == pytest.approx(row.bubble_fraction, abs=1e-12)
         assert answer.interval.high_80 == pytest.approx(row.interval["high_80"], rel=1e-9)
         assert {**layout, "data_parallel": row.layout["data_parallel"]}.items() <= answer.layout.items()
+
+
+def test_the_run_of_a_network_whose_samples_are_no_sequences_has_a_cost():
+    found = perfmodel.layouts(
+        "vit-h-14", gpus=8, node="dgx-h100", global_batch_size=64, top=1, conditions=Conditions(samples=1e6)
+    )
+    steps = found.economics["run"]["time"] / found.rows[0].iteration_time
+    assert steps == pytest.approx(1e6 / 64, rel=1e-3)
 
 
 def test_the_terms_sum_and_are_those_of_the_table():

@@ -44,16 +44,19 @@ from perfmodel.equations.transformer_memory import (
 from perfmodel.errors import InputError
 from perfmodel.evidence import KNOWN, NEW, TRANSFORMERS, scale_of
 from perfmodel.prediction.memory import largest_micro_batch
+from perfmodel.resolve import resolve
 from perfmodel.resources import folder
 from perfmodel.specs.architecture import Architecture
+from perfmodel.specs.laid_out import LaidOut
 from perfmodel.specs.layout import SHARDING, caveats, check, layout_of
 from perfmodel.specs.software import release
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.profiled import NORMAL_80
 from perfmodel.transformers.architecture import dimensions_of
+from perfmodel.transformers.evaluate import fabric_of_setting, step_of_setting
 from perfmodel.transformers.job import Case, job_of, jobs_of
 from perfmodel.transformers.levels import learned
-from perfmodel.transformers.machine import Fabric, chip_of, fabric_on
+from perfmodel.transformers.machine import Fabric, chip_of
 from perfmodel.transformers.memory import memory_of, memory_of_ends
 from perfmodel.transformers.parameters import PARAMETERS, RESULT, fitted
 from perfmodel.transformers.remedies import COMPENSATES
@@ -87,6 +90,11 @@ def case_of(model=GPT3, world=1024, length=2048, stack_name="megatron-lm", year=
     software = software_of(release(f"{stack_name}@{year}", CATALOGUE), chip_of(chip), of, arranged, Options())
     fabric = Fabric(chip, link, inter, 8.0, 8.0, 8.0, CATALOGUE.link(chip.host_link), year)
     return Case(of, arranged, chip_of(chip), software, fabric, length)
+
+
+def any_layout(**options):
+    """A setting of which any layout may be taken."""
+    return resolve(LaidOut(**options, micro_batch_size=1), CATALOGUE)
 
 
 # --- closed forms
@@ -296,35 +304,26 @@ def layouts_with(*words):
 
 
 def test_layouts_fit_come_in_order_and_are_timed_as_alone():
-    fabric = fabric_on(CATALOGUE, 64, node="dgx-h100")
-    asked = {"world_size": 64, "global_batch_size": 128, "sequence_length": 4096}
-    p, facts, options = fitted().parameters, release("megatron-core", CATALOGUE), Options()
-    result = search(MIXTRAL, fabric, facts, options, p, **asked)
-    times = np.asarray(result.steps.iteration_time)
+    setting = any_layout(workload="mixtral-8x7b", node="dgx-h100", world_size=64, sequence_length=4096)
+    result = search(setting, 128)
+    times = result.iteration_time
     assert len(times) > 100
     assert (np.diff(times) >= 0).all()
-    assert (np.asarray(result.memory.total) <= fabric.accelerator.memory_capacity).all()
+    assert (result.memory_bytes <= setting.accelerator.memory_capacity).all()
     assert result.candidates == len(times) + result.rejected[TOO_LARGE]
-    chip, model = chip_of(fabric.accelerator), dimensions_of(MIXTRAL, 4096)
     for row in range(0, len(times), len(times) // 12):
         layout = result.layout(row)
-        check(layout, MIXTRAL, 4096)
+        check(layout, setting.workload.architecture, 4096)
         assert layout.world_size == 64
         assert layout.global_batch_size == 128
-        case = Case(model, layout, chip, software_of(facts, chip, model, layout, options), fabric, 4096)
-        assert step_of(job_of(case), p).iteration_time == pytest.approx(times[row], rel=1e-9)
+        assert step_of_setting(setting, layout).iteration_time == pytest.approx(times[row], rel=1e-9)
 
 
 @pytest.mark.parametrize("name", ["megatron-core", "deepspeed", "torchtitan", "fsdp", "nanotron"])
 def test_replicas_share_what_the_stack_can(name):
     """All that its options offer, with a pipeline and without, and nothing else."""
-    fabric = fabric_on(CATALOGUE, 16, node="dgx-h200")
-    asked = {"world_size": 16, "global_batch_size": 64, "sequence_length": 2048}
-    facts, small = (
-        release(name, CATALOGUE),
-        GPT3._replace(layers=8, hidden=4096, heads=32, feed_forward=16384),
-    )
-    found = search(small, fabric, facts, Options(), fitted().parameters, **asked).layouts
+    setting = any_layout(workload="llama-3.2-1b", framework=name, node="dgx-h200", world_size=16)
+    found, facts = search(setting, 64).layouts, setting.framework
     alone = found.pipeline_parallel == 1
     for where, can in ((alone, facts.shardings), (~alone, facts.pipelined_shardings)):
         assert {SHARDING[int(index)] for index in found.sharding[where]} == set(can)
@@ -346,12 +345,9 @@ def test_zero_2_scatters_each_micro_batch_and_keeps_a_part_of_the_gradients():
 
 
 def test_all_layouts_of_1024_accelerators_take_a_second():
-    fabric = fabric_on(CATALOGUE, 1024, node="dgx-a100-80gb")
-    asked = {"world_size": 1024, "global_batch_size": 1536, "sequence_length": 2048}
+    setting = any_layout(workload="gpt3-175b", node="dgx-a100-80gb", world_size=1024)
     start = time.process_time()  # of a busy machine others have the rest
-    result = search(
-        GPT3, fabric, release("megatron-core", CATALOGUE), Options(), fitted().parameters, **asked
-    )
+    result = search(setting, 1536)
     assert time.process_time() - start < 1.0
     assert result.layouts.tensor_parallel[0] > 1
 
@@ -411,7 +407,7 @@ def test_layouts_that_take_as_long_are_folded():
 
 def test_a_tpu_slice_is_one_domain():
     """Its chips' own links go on to other hosts: nothing else lies between them."""
-    fabric = fabric_on(CATALOGUE, 256, node="tpu-v5p-slice")
+    fabric = fabric_of_setting(any_layout(workload="llama-3-8b", node="tpu-v5p-slice", world_size=256))
     assert (fabric.per_node, fabric.domain) == (256, 256)
     assert fabric.point("all-gather", 256, 1).nodes == 1
     answer = layouts(
@@ -439,7 +435,7 @@ def test_what_is_missing_is_named_with_an_example(left_out):
         (["--framework", "abacus"], "unknown software 'abacus'"),
         (["--framework", "nemo@24"], "expected a year after @"),
         (["--node", "dgx-9"], "unknown node 'dgx-9'"),
-        (["--precision", "fp8", "--node", "dgx-a100-80gb"], "has no fp8 products"),
+        (["--precision", "fp8", "--node", "dgx-a100-80gb"], "has no peak for fp8"),
     ],
 )
 def test_what_has_no_layout_is_refused(words, message):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner
 
+from perfmodel import layouts
 from perfmodel.calibration import calibration
 from perfmodel.cli import main
 from perfmodel.errors import InputError
@@ -87,6 +88,11 @@ def test_every_command_asks_for_the_machine(command):
     assert result.exit_code == 2, result.output
     assert "give --node" in result.stderr
     assert "b100-sxm has no usual machine" in result.stderr
+
+
+def test_layouts_of_a_machine_that_is_only_assumed_are_refused():
+    with pytest.raises(InputError, match="give --node"):
+        layouts("llama-3-8b", accelerator="b100-sxm", gpus=8, global_batch_size=64)
 
 
 @pytest.mark.parametrize(("id", "node"), [(f"mi{n}x", f"8xmi{n}x") for n in (325, 350, 355)])

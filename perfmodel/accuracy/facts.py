@@ -23,6 +23,7 @@ from perfmodel.evidence import DATA_PARALLEL, TRANSFORMERS, YEAR
 from perfmodel.prediction import predict
 from perfmodel.prediction.open_options import OPTIONS
 from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.software import parts
 from perfmodel.specs.store import Catalogue
 
 MOST, SEED = 20, 20261126
@@ -55,8 +56,8 @@ def without(options: dict[str, Any], option: str) -> dict[str, Any] | None:
     """
     if option != YEAR:
         return {name: each for name, each in options.items() if name != option} if option in options else None
-    name, stated, _ = options.get("framework", "").partition("@")
-    return options | {"framework": name} if stated else None
+    name, year = parts(options.get("framework", ""))
+    return options | {"framework": name} if year else None
 
 
 def _time(options: dict[str, Any], catalogue: Catalogue) -> float:

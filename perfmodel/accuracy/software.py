@@ -15,7 +15,7 @@ from perfmodel.accuracy.measured_table import records
 from perfmodel.accuracy.runs import Run
 from perfmodel.errors import InputError
 from perfmodel.resources import folder
-from perfmodel.specs.software import software_id
+from perfmodel.specs.software import parts, software_id, with_year
 from perfmodel.specs.store import Catalogue
 
 
@@ -66,7 +66,7 @@ def software_of(run: Run, family: str, table: str = "training_software.csv") -> 
             name = software_id(run.framework, Catalogue.built_in())
         except InputError:
             return None
-    return f"{name}@{run.year}" if run.year and "@" not in name else name
+    return name if parts(name)[1] else with_year(name, run.year or None)
 
 
 def optimizer_of(run: Run) -> str | None:

@@ -4,54 +4,49 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from perfmodel.api.ruled_out import RuledOut
 from perfmodel.api.run_costs import Costs, with_costs
 from perfmodel.arguments import COUNT, FLAG, TEXT, expect
+from perfmodel.calibration import calibration
 from perfmodel.candidates import TooManyCandidates
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.link_caveats import doubt_adapters
-from perfmodel.prediction.bound import end_at, least_layout_time
+from perfmodel.prediction.layout_numbers import Layouts as Evaluated
+from perfmodel.prediction.layout_numbers import job_of_layouts
 from perfmodel.prediction.layout_order import Timed, slower_than_first
-from perfmodel.prediction.memory_odds import memory_figures
+from perfmodel.prediction.memory_odds import stated_odds
 from perfmodel.prediction.open_options import left_open_by
-from perfmodel.sharing import transformer_software
+from perfmodel.resolve import Setting, resolve
 from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.layout import caveats, check_adapters
-from perfmodel.specs.software import DEFAULT_FOR_LAYOUTS, parts, release
+from perfmodel.specs.laid_out import LaidOut
+from perfmodel.specs.layout import Layout, caveats
+from perfmodel.specs.software import DEFAULT_FOR_LAYOUTS
 from perfmodel.specs.store import Catalogue
-from perfmodel.step.profiled import NORMAL_80
 from perfmodel.tables import Record, Table, aligned, flat
-from perfmodel.transformers.figures import again_over_model, mfu_of, peak_of
+from perfmodel.transformers.evaluate import case_of_setting, fabric_of_setting, network_of, with_layout
+from perfmodel.transformers.figures import again_over_model
 from perfmodel.transformers.flags import flags
-from perfmodel.transformers.flops import COMPUTED, NOMINAL
-from perfmodel.transformers.machine import fabric_on
-from perfmodel.transformers.parameters import fitted
+from perfmodel.transformers.job import rows as chosen
+from perfmodel.transformers.many import distinct
 from perfmodel.transformers.search import SearchResult, search
-from perfmodel.transformers.software import PRECISIONS, Options
-from perfmodel.transformers.uncertainty import Novelty, novelty, why_wider, widenings, with_open
+from perfmodel.transformers.software import PRECISIONS
+from perfmodel.transformers.step import Step
+from perfmodel.transformers.uncertainty import why_wider
 from perfmodel.transformers.words import short
 from perfmodel.units import show
 from perfmodel.workloads import workload as workload_named
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from perfmodel.specs.architecture import Architecture
-    from perfmodel.transformers.machine import Fabric
-
-    Array = NDArray[np.float64]
-
 Precision = Literal["fp16", "bf16", "fp8"]
 SHOWN = 10
 """Layouts of a table, unless more are asked for."""
+NICS_OF_ACCELERATOR = 4
+"""The most network adapters of a machine for each accelerator; AWS's p5 has so many."""
 ORDERED = 50
 """Of the fastest layouts, which know how likely they are slower than the first."""
 SAME_TIME = 1e-8
@@ -231,82 +226,86 @@ def layouts(
     if precision not in PRECISIONS:
         raise unknown_name("precision", precision, PRECISIONS)
     network = workload_named(workload, sequence_length)
-    model, length = network.architecture, network.tokens
-    if model is None or length is None:
-        raise InputError(
-            f"workload: {network.name} is no transformer whose architecture is known; try llama-3-8b"
-        )
-    check_adapters(lora, model)
+    network_of(network)  # refuses what is no transformer
     known = Catalogue.of(catalogue)
-    software = transformer_software(framework, network, None, known)
-    name, facts = parts(software)[0], release(software, known)
-    where: dict[str, Any] = {"node": node, "accelerator": accelerator, "inter_link": inter_link}
-    where |= {"nics": nics, "connections": connections, "network_cap": network_cap}
-    fabric = fabric_on(known, gpus, **where)
-    if precision == "fp8" and "fp8" not in fabric.accelerator.peak_flops:
-        raise InputError(f"{fabric.accelerator.id} has no fp8 products")
+    if node is None and accelerator is None:
+        raise InputError("give --node or --accelerator, e.g. --node dgx-h100")
+    if node is None and known.accelerator(str(accelerator)).usual_node is None:
+        raise InputError(f"{accelerator} has no usual machine: give --node")
+    options: dict[str, Any] = {
+        "workload": workload,
+        "node": node,
+        "accelerator": accelerator,
+        "inter_link": inter_link,
+        "nics": nics,
+        "connections": connections,
+        "network_cap": network_cap,
+        "sequence_length": sequence_length,
+        "framework": framework,
+        "precision": precision,
+        "lora": lora,
+    }
+    stated = {name: value for name, value in options.items() if value is not None}
 
-    def on(world: int) -> SearchResult:
-        return search(
-            model,
-            fabric_on(known, world, **where),
-            facts,
-            Options(precision=precision, adapter_rank=lora or 0),
-            fitted().parameters,
-            world_size=world,
-            global_batch_size=global_batch_size,
-            sequence_length=length,
+    def on(world: int) -> Setting:
+        return resolve(LaidOut(**stated, world_size=world, micro_batch_size=1), known)
+
+    setting = on(gpus)
+    own, held = setting.node.nics or 1, setting.node.accelerators
+    if setting.nics > (most := max(own, NICS_OF_ACCELERATOR * held)):
+        raise InputError(
+            f"--nics {nics}: {setting.node.id} has {own}; expected at most {most}, "
+            f"{NICS_OF_ACCELERATOR} for each accelerator"
         )
-
-    result = on(gpus)
-    fitting = len(result.layouts.sharding)
+    result = search(setting, global_batch_size)
+    fitting = len(result.iteration_time)
     if not fitting:
-        raise InputError(_nothing(result, network.name, gpus, fabric, on))
-    shown = range(min(fitting, top or fitting))
-    again = _again(result, model, length)
-    adapts, samples = lora is not None, global_batch_size / gpus
-    least = least_layout_time(network, fabric.accelerator, precision, samples, adapts)
+        raise InputError(_nothing(setting, result, lambda world: search(on(world), global_batch_size)))
 
-    def new_at(mfu: Any) -> Novelty:
-        new = novelty(model, fabric.accelerator.id, name, others=widenings(model, length, precision, mfu))
-        return with_open(new, left_open_by(framework, {}))
+    def evaluated(layout: Layout) -> Evaluated:
+        job, case = with_layout(setting, layout), case_of_setting(setting, layout)
+        return job_of_layouts(job, case, calibration(), None, left_open_by(framework, {}))
 
-    peak = peak_of(fabric.accelerator, precision)
-    times: Any = sum(np.asarray(column) for column in result.steps)
-    spreads = new_at(mfu_of(model, result.layouts, length, adapts, times, peak)).spread
-    rows = tuple(
-        _row(result, row, model, fabric, name, length, precision, adapts, float(again[row]), least, spread)
-        for row, spread in zip(shown, np.broadcast_to(spreads, (fitting,)).tolist(), strict=False)
-    )
-    machine = f"{gpus} x {fabric.accelerator.id}"
-    if fabric.link.kind == "torus" and fabric.per_node == gpus:
-        machine += f", one slice joined by {fabric.link.id}"
-    if gpus > fabric.domain and fabric.inter_link is not known.link(fabric.inter_link.id):
-        limit = fabric.nics * fabric.inter_link.bandwidth.value
-        machine += f", a machine of which may send {show(limit, 'B/s')}"
-    capacity = fabric.accelerator.memory_capacity
-    ruled_out = None if result.ruled_out is None else RuledOut.of(result.ruled_out)
-    counts = fitting, result.candidates, result.rejected
-    asked = {"workload": workload, "gpus": gpus, "global_batch_size": global_batch_size, **where}
-    asked |= {"sequence_length": length, "framework": framework, "precision": precision, "lora": lora}
+    rows = _rows(setting, evaluated(chosen(result.layouts, slice(top))))
+    new = evaluated(result.layout(0)).new
     notes = list(network.notes)
-    if gpus > fabric.domain and not network_cap and node is not None:
-        doubt_adapters(known.node(node), fabric.inter_link, int(fabric.nics), network_cap, notes)
-    new = new_at(rows[0].mfu)
-    rows = _with_order(rows, network.id, length, (fabric.accelerator.id, name, precision), new.common)
-    said = tuple(notes), tuple(why_wider(new))
-    answer = Layouts(network.name, machine, rows, *counts, capacity, ruled_out, _grid(result), asked, *said)
+    if setting.domains > 1 and not network_cap:
+        doubt_adapters(setting.node, setting.inter_link, setting.nics, network_cap, notes)
+    answer = Layouts(
+        network.name,
+        _machine(setting),
+        _with_order(rows, setting, new.common),
+        fitting,
+        result.candidates,
+        result.rejected,
+        setting.accelerator.memory_capacity,
+        None if result.ruled_out is None else RuledOut.of(result.ruled_out),
+        _grid(result),
+        {**options, "gpus": gpus, "global_batch_size": global_batch_size},
+        tuple(notes),
+        tuple(why_wider(new)),
+    )
     return answer if conditions is None else with_costs(answer, conditions, known)
 
 
-def _with_order(
-    rows: tuple[LayoutRow, ...], network: str, length: int, where: tuple[str, str, str], scale: float
-) -> tuple[LayoutRow, ...]:
+def _machine(setting: Setting) -> str:
+    """Return what a job runs on, and what limits its network."""
+    words = f"{setting.world_size} x {setting.accelerator.id}"
+    if setting.is_slice:
+        words += f", one slice joined by {setting.intra_link.id}"
+    link = fabric_of_setting(setting).inter_link
+    if setting.domains > 1 and link is not setting.inter_link:
+        words += f", a machine of which may send {show(setting.nics * link.bandwidth.value, 'B/s')}"
+    return words
+
+
+def _with_order(rows: list[LayoutRow], setting: Setting, scale: float) -> tuple[LayoutRow, ...]:
     """Return rows that know how likely each is slower than the first, without the ledger's scale."""
     near = rows[:ORDERED]
     halves = [math.log(row.interval["high_80"] / row.iteration_time) / scale for row in near]
     timed = [Timed(row.layout, row.iteration_time, half) for row, half in zip(near, halves, strict=True)]
-    chances = slower_than_first(network, length, where, timed)
+    network, job = setting.workload, (setting.accelerator.id, setting.software_name, setting.precision)
+    chances = slower_than_first(network.id, network_of(network)[1], job, timed)
     later = (replace(row, slower_than_first=chance) for row, chance in zip(near[1:], chances, strict=True))
     return rows[0], *later, *rows[ORDERED:]
 
@@ -321,78 +320,71 @@ def _grid(result: SearchResult) -> tuple[LayoutCell, ...]:
     )
 
 
-def _nothing(
-    result: SearchResult, name: str, gpus: int, fabric: Fabric, on: Callable[[int], SearchResult]
-) -> str:
+def _nothing(setting: Setting, result: SearchResult, on: Callable[[int], SearchResult]) -> str:
     """Say why nothing fits, and on how many accelerators something would."""
+    name, gpus, chip = setting.workload.name, setting.world_size, setting.accelerator
     if not result.candidates:
-        why = "; ".join(result.rejected)
-        return f"no layout of {name} on {gpus} accelerators: {why}"
-    least, most = (
-        f"{each / 2**30:.1f} GiB" for each in (result.least_bytes, fabric.accelerator.memory_capacity)
-    )
-    chip = fabric.accelerator.id
-    message = f"no layout of {name} fits {gpus} x {chip}: the least needs {least} of {most}; "
+        return f"no layout of {name} on {gpus} accelerators: {'; '.join(result.rejected)}"
+    least, most = (f"{each / 2**30:.1f} GiB" for each in (result.least_bytes, chip.memory_capacity))
+    message = f"no layout of {name} fits {gpus} x {chip.id}: the least needs {least} of {most}; "
     for world in (gpus * 2**doubled for doubled in range(1, DOUBLINGS + 1)):
-        more = _on_more(on, world)
-        if more is not None and len(more.layouts.sharding):
-            first, time = more.layout(0).words(), float(more.steps.iteration_time[0])
+        try:
+            more = on(world)
+        except (InputError, TooManyCandidates):  # nothing joins so many, or may
+            continue
+        if len(more.iteration_time):
+            first, time = more.layout(0).words(), float(more.iteration_time[0])
             return f"{message}{world} are enough: {short(first)} takes {show(time, 's')} a step"
     return f"{message}take more accelerators, or a smaller batch or sequence"
 
 
-def _on_more(on: Callable[[int], SearchResult], world: int) -> SearchResult | None:
-    """Return what a search on more accelerators finds; None where nothing joins so many, or may."""
-    try:
-        return on(world)
-    except (InputError, TooManyCandidates):
-        return None
-
-
-def _row(
-    result: SearchResult,
-    row: int,
-    model: Architecture,
-    fabric: Fabric,
-    framework: str,
-    length: int,
-    precision: str,
-    adapts: bool,
-    again: float,
-    least: float,
-    spread: float,
-) -> LayoutRow:
-    layout = result.layout(row)
-    terms = {name: float(column[row]) for name, column in result.steps._asdict().items()}
-    memory = {name: float(column[row]) for name, column in result.memory._asdict().items()}
-    time = sum(terms.values())
-    rate = float(layout.global_batch_size) * length / time
-    peak = peak_of(fabric.accelerator, precision)
-    mfu, nominal = (
-        float(mfu_of(model, layout, length, adapts, time, peak, count)) for count in (COMPUTED, NOMINAL)
+def _rows(setting: Setting, evaluated: Evaluated) -> list[LayoutRow]:
+    """Return layouts with what each takes."""
+    job, layouts = evaluated.job, evaluated.ranks.layout
+    (model, length), adapts = network_of(setting.workload), setting.scenario.lora is not None
+    count, capacity, needed = len(layouts.sharding), job.need.capacity, job.need.bytes
+    kept = {"bytes": needed, "capacity": capacity, **stated_odds(needed, capacity)._asdict()}
+    idle = (job.terms["bubble_time"] + job.terms["unequal_stages_time"]) / job.iteration_time
+    figures = {"again": _again(setting, evaluated), "idle": idle, "time": job.iteration_time}
+    columns = (
+        (Layout._make(row) for row in zip(*layouts, strict=True)),
+        _each({**figures, **job.figures}, count),
+        _each({end: job.ends[end] for end in ("low_80", "high_80")}, count),
+        _each({name: time for name, time in job.terms.items() if name in Step._fields}, count),
+        _each({**kept, **job.need.rows}, count),
     )
-    factor = math.exp(NORMAL_80 * spread)
-    return LayoutRow(
-        layout.words(),
-        time,
-        {"low_80": end_at(time / factor, time, least), "high_80": time * factor},
-        terms,
-        memory_figures(memory, fabric.accelerator.memory_capacity),
-        mfu,
-        nominal,
-        mfu * again,
-        rate,
-        (terms["bubble_time"] + terms["unequal_stages_time"]) / time,
-        [] if adapts else flags(framework, layout, model, length, precision),
-        caveats(layout, model),
-    )
-
-
-def _again(result: SearchResult, model: Architecture, length: int) -> Array:
-    """Return what layouts run over the model's FLOP, shape (layouts,): one number for a way to recompute."""
-    ways = np.stack([result.layouts.recompute, result.software.checkpoints_operations])
-    _, first, way = np.unique(ways, axis=1, return_index=True, return_inverse=True)
-    each = [
-        again_over_model(model, result.layout(row), result.software_of(row), length) for row in first.tolist()
+    return [
+        LayoutRow(
+            layout.words(),
+            of["time"],
+            interval,
+            terms,
+            memory,
+            of["mfu"],
+            of["mfu_nominal"],
+            of["mfu"] * of["again"],
+            of["samples_per_second"] * length,
+            of["idle"],
+            [] if adapts else flags(setting.software_name, layout, model, length, setting.precision),
+            caveats(layout, model),
+        )
+        for layout, of, interval, terms, memory in zip(*columns, strict=True)
     ]
-    return np.array(each)[np.ravel(way)]
+
+
+def _each(values: Mapping[str, Any], count: int) -> list[dict[str, float]]:
+    """Return the values of each of many layouts by name; a value may be an array, or a number all share."""
+    numbers = {name: value for name, value in values.items() if value is not None}
+    columns = [np.broadcast_to(value, (count,)).tolist() for value in numbers.values()]
+    return [dict(zip(numbers, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _again(setting: Setting, evaluated: Evaluated) -> Any:
+    """Return what layouts run over the model's FLOP, shape (layouts,): one number for a way to recompute."""
+    layouts, stack = evaluated.ranks.layout, evaluated.ranks.stack
+    first, way = distinct(layouts.recompute, stack.checkpoints_operations)
+    (model, length) = network_of(setting.workload)
+    each = [
+        again_over_model(model, chosen(layouts, row), chosen(stack, row), length) for row in first.tolist()
+    ]
+    return np.array(each)[way]

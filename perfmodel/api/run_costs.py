@@ -11,7 +11,7 @@ from perfmodel.economics import economics
 from perfmodel.prediction import predict
 from perfmodel.specs.conditions import Conditions, checked
 from perfmodel.specs.laid_out import LaidOut
-from perfmodel.specs.layout import DEGREES
+from perfmodel.specs.layout import CHOSEN
 from perfmodel.specs.store import Catalogue
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def first_scenario(answer: Layouts) -> dict[str, Any]:
     """Return the first layout as the options of a prediction."""
     layout, asked = answer.rows[0].layout, dict(answer.question)
     asked["world_size"] = asked.pop("gpus", 1)
-    asked |= {name: layout[name] for name in (*DEGREES, "sharding", "recompute", "micro_batch_size")}
+    asked |= {name: layout[name] for name in CHOSEN}
     return {name: value for name, value in asked.items() if value is not None}
 
 

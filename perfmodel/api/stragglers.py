@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, overload
 
 from perfmodel.arguments import COUNT, NUMBER, TABLE, TEXT, expect
@@ -19,7 +19,7 @@ from perfmodel.equations.sgd_variants import (
     sync_over_async,
 )
 from perfmodel.errors import InputError, MissingPackage, unknown_name
-from perfmodel.tables import Record, Table, aligned
+from perfmodel.tables import Rows, aligned
 from perfmodel.units import parse, plural, show
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ USUAL = {"shifted-exponential": "shift=1,rate=1", "exponential": "rate=1"}
 
 
 @dataclass(frozen=True, repr=False)
-class Stragglers(Table):
+class Stragglers(Rows):
     """Every variant of SGD under one law of a worker's times."""
 
     rows: tuple[StragglerPrediction, ...]
@@ -55,10 +55,6 @@ class Stragglers(Table):
         from perfmodel.prediction.sgd_error_bound import error_curves
 
         return error_curves(self.rows, learning_rate)
-
-    def records(self) -> list[Record]:
-        """Return the rows."""
-        return [asdict(row) for row in self.rows]
 
     def to_json(self) -> str:
         """Return what ``perfmodel stragglers --json`` prints of all variants: a list."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from perfmodel.cli.economics_options import economics_options, take_economics
-from perfmodel.cli.export import csv_text, export_options, markdown_table, take_form
+from perfmodel.cli.export import export_options, exported, markdown_table, take_form
 from perfmodel.cli.options import catalogue_from, scenario_from, scenario_options
 from perfmodel.cli.report import report_file, report_option, typed_command
 from perfmodel.cli.types import Word
@@ -102,13 +102,9 @@ def command(
         from perfmodel.reports.page import write_page
 
         write_page(page, page_of_comparison(result, typed_command(), catalogue, conditions))
-    if form == "json":
-        click.echo(result.to_json())
-    elif form == "csv":
-        click.echo(csv_text(result.records()), nl=False)
-    elif form == "markdown":
+    if form == "markdown":
         click.echo(_markdown(result))
-    else:
+    elif not exported(result, form):
         _print(result)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from perfmodel.cli.economics_options import take_conditions
-from perfmodel.cli.export import csv_text, markdown_table
+from perfmodel.cli.export import exported, markdown_table
 from perfmodel.cli.types import Quantity
 from perfmodel.errors import InputError
 from perfmodel.specs.conditions import LARGEST
@@ -202,16 +202,12 @@ _COLUMNS = {
 
 def show_fleets(answer: Fleets, form: Form | None) -> None:
     """Print a comparison of fleets."""
-    if form == "json":
-        click.echo(answer.to_json())
-    elif form == "csv":
-        click.echo(csv_text(answer.records()), nl=False)
-    elif form == "markdown":
+    if form == "markdown":
         rows = answer.records()
         columns = with_values(rows, _COLUMNS)
         words = "".join(f"- {line}\n" for line in (*answer.words, *answer.notes))
         click.echo(f"## {answer.headline}\n\n{markdown_table(rows, columns)}\n{words}", nl=False)
-    else:
+    elif not exported(answer, form):
         _show(answer)
 
 

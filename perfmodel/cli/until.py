@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from perfmodel.cli.economics_options import take_conditions
-from perfmodel.cli.export import csv_text, markdown_table, take_form
+from perfmodel.cli.export import exported, markdown_table, take_form
 from perfmodel.cli.options import catalogue_from, scenario_from
 from perfmodel.cli.types import Counts
 from perfmodel.errors import InputError
@@ -63,15 +63,11 @@ def show_enough(
         values,
         catalogue_from(specs),
     )
-    if form == "json":
-        click.echo(answer.to_json())
-    elif form == "csv":
-        click.echo(csv_text(answer.records()), nl=False)
-    elif form == "markdown":
+    if form == "markdown":
         rows = answer.records()
         columns = with_values(rows, _COLUMNS)
         click.echo(f"{answer.headline}\n\n{answer.words}\n\n{markdown_table(rows, columns)}", nl=False)
-    else:
+    elif not exported(answer, form):
         _show(answer)
     if answer.answer is None:
         click.get_current_context().exit(1)

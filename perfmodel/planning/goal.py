@@ -14,7 +14,7 @@ from perfmodel.prediction.target import on_its_own_data, recipe_of, target_token
 from perfmodel.recipes import Recipe, benchmark_of
 from perfmodel.sharing import SUMS, predicts_tokens
 from perfmodel.specs.accelerator import Accelerator
-from perfmodel.specs.layout import DEGREES
+from perfmodel.specs.layout import CHOSEN
 from perfmodel.specs.names import Meaning, Named, meaning, taken_as
 from perfmodel.specs.options import declared
 from perfmodel.specs.run import Run
@@ -43,7 +43,7 @@ OF_SCENARIO: Final = (
     "framework",
 )
 """Options of a scenario that a plan decides, by the names of its row."""
-OF_LAYOUT: Final = (*DEGREES, "sharding", "recompute", "micro_batch_size", "accumulation_steps")
+OF_LAYOUT: Final = (*CHOSEN, "accumulation_steps")
 """The same of a plan that shares a transformer out, by the words of its layout."""
 LARGEST_COUNTS = 8
 """GPU counts tried of a batch given beforehand because they divide it (a choice)."""

@@ -13,6 +13,7 @@ from perfmodel.planning.startable import NCCL_ALGORITHMS
 from perfmodel.planning.verdict import named
 from perfmodel.sharing import PRECISIONS
 from perfmodel.specs.layout import layout_of
+from perfmodel.specs.software import parts
 from perfmodel.transformers.flags import flags
 from perfmodel.transformers.words import in_full
 from perfmodel.units import dollars, duration
@@ -65,7 +66,7 @@ def torchrun(plan: Row, workload: str) -> str:
             f"torchrun: the plan chosen is {way}; torchrun starts --strategy all-reduce "
             f"with --algorithm {','.join(NCCL_ALGORITHMS)}"
         )
-    software = (plan.get("framework") or "").partition("@")[0]
+    software = parts(plan.get("framework") or "")[0]
     if software in OF_JAX or plan["accelerator"].startswith("tpu-"):
         where = f"{software} on {plan['accelerator']}" if software else plan["accelerator"]
         raise InputError(f"torchrun: the plan chosen is {where}; torchrun starts PyTorch on GPUs")
@@ -107,8 +108,9 @@ def _flags(plan: Row, workload: str) -> list[str]:
     if not words or model is None:
         return []
     layout = layout_of(plan["world_size"], **{name: words[name] for name in OF_LAYOUT})
-    stack = plan["framework"].partition("@")[0]
-    return flags(stack, layout, model, plan["sequence_length"], PRECISIONS[plan["precision"]])
+    return flags(
+        parts(plan["framework"])[0], layout, model, plan["sequence_length"], PRECISIONS[plan["precision"]]
+    )
 
 
 def _comments(plan: Row) -> list[str]:

@@ -24,10 +24,8 @@ from perfmodel.specs.store import Catalogue
 from perfmodel.specs.workload import Workload
 from perfmodel.step.terms import names_of
 from perfmodel.sweeps.shared import answers
-from perfmodel.transformers.evaluate import fabric_of_setting, network_of
 from perfmodel.transformers.job import rows as chosen
-from perfmodel.transformers.search import count_layouts
-from perfmodel.transformers.search_of_setting import search_of_setting
+from perfmodel.transformers.search import count_layouts, search
 from perfmodel.transformers.words import changes
 
 if TYPE_CHECKING:
@@ -111,22 +109,17 @@ def tables_of_layouts(
     InputError : a strategy or an algorithm that the transformer model does not know
     """
     _check_options(goal, network, catalogue.accelerator(machines[0].accelerator), catalogue)
-    cases: list[tuple[int, Setting | InputError]] = []
+    settings: list[tuple[int, Setting]] = []
     for index, size, precision in jobs:
         try:
-            setting = _setting(goal, machines[index], size, precision, catalogue)
+            settings.append((index, _setting(goal, machines[index], size, precision, catalogue)))
         except InputError as error:
-            cases.append((index, error))
-            continue
-        cases.append((index, setting))
-    will_try(_count(goal, case, network) for _, case in cases if isinstance(case, Setting))
+            left_out[str(error)] += 1
+    will_try(count_layouts(each, goal.batch_of_layouts(network, each.world_size)) for _, each in settings)
     plans: list[dict[str, Any]] = []
     timed = 0
-    for index, case in cases:
-        if isinstance(case, InputError):
-            left_out[str(case)] += 1
-            continue
-        plan, tried, reason = fastest_layout(goal, case, network, constants)
+    for index, setting in settings:
+        plan, tried, reason = fastest_layout(goal, setting, network, constants)
         timed += tried
         if plan is None:
             left_out[reason] += 1
@@ -140,19 +133,6 @@ def _check_options(goal: Goal, network: Workload, accelerator: Accelerator, cata
     for strategy, algorithm in product(goal.strategies or ("all-reduce",), goal.algorithms or ALGORITHMS):
         scenario = Scenario(workload=goal.workload, strategy=strategy, algorithm=algorithm)
         shared(scenario, network, accelerator, catalogue, lambda _: None)
-
-
-def _count(goal: Goal, setting: Setting, network: Workload) -> int:
-    """Return how many layouts are looked at for the fastest."""
-    model, length = network_of(setting.workload)
-    return count_layouts(
-        model,
-        fabric_of_setting(setting),
-        setting.framework,
-        world_size=setting.world_size,
-        global_batch_size=goal.batch_of_layouts(network, setting.world_size),
-        sequence_length=length,
-    )
 
 
 def _setting(goal: Goal, machine: Machine, size: int, precision: str | None, catalogue: Catalogue) -> Setting:
@@ -173,8 +153,8 @@ def fastest_layout(
     constants : as for ``predict``
     whole : accelerators that hold whole replicas, so that the ranks of one must divide them; by default all
     """
-    result = search_of_setting(setting, goal.batch_of_layouts(network, setting.world_size))
-    layouts, times = result.layouts, np.asarray(result.steps.iteration_time)
+    result = search(setting, goal.batch_of_layouts(network, setting.world_size))
+    layouts, times = result.layouts, result.iteration_time
     if goal.local_batch_sizes:
         asked = np.flatnonzero(np.isin(layouts.micro_batch_size, goal.local_batch_sizes))
         layouts, times = chosen(layouts, asked), times[asked]

@@ -24,7 +24,6 @@ from perfmodel.resolve import Setting
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.workload import Workload
 from perfmodel.step.model_flops import counted_flops, least_flops
-from perfmodel.transformers.flops import step_flops
 from perfmodel.units import show
 
 LEAST_FILLED = 0.5
@@ -47,15 +46,8 @@ def least_filled(setting: Setting) -> float:
 
 def fastest(setting: Setting) -> tuple[float, str]:
     """Return the peak that bounds a precision [FLOP/s], and its number format."""
-    return fastest_of(setting.accelerator, setting.precision, setting.peak_flops, setting.peak_format)
-
-
-def fastest_of(
-    accelerator: Accelerator, precision: str, peak_flops: float, peak_format: str
-) -> tuple[float, str]:
-    """Return the same of an accelerator, by what serves the precision there."""
-    peaks = [(peak_flops, peak_format)]
-    if precision != "tf32" and "fp32" in accelerator.peak_flops:
+    peaks, accelerator = [(setting.peak_flops, setting.peak_format)], setting.accelerator
+    if setting.precision != "tf32" and "fp32" in accelerator.peak_flops:
         peaks.append((accelerator.peak_flops["fp32"].value, "fp32"))
     peak, unit = max(peaks)
     return peak * boost(accelerator), unit
@@ -76,53 +68,19 @@ def least_computation_time(setting: Setting) -> Any:
     ----------
     setting : its workload, accelerator, precision and batch, a number or an array; the rest does not matter
     """
-    workload = setting.workload
-    if setting.layout is not None:
-        return least_shared_time(
-            workload,
-            setting.accelerator,
-            fastest(setting)[0],
-            setting.global_batch_size / setting.world_size,
-            setting.scenario.lora is not None,
-        )
+    workload, peak = setting.workload, fastest(setting)[0]
+    if setting.layout is not None:  # ranks divide the arithmetic, and none need hold all weights
+        flops = counted_flops(setting).computed * setting.global_batch_size / setting.world_size
+        return physical_iteration_time(flops, 0.0, peak, setting.accelerator.memory_bandwidth.value)
     samples = setting.local_batch_size * setting.accumulation_steps
     weights = setting.format.weight_copy_bytes or setting.format.activation_bytes
     return physical_iteration_time(
         least_filled(setting) * samples * least_flops(workload),
         # weights are read once and their gradients written once
         2 * weights * dense_parameters(workload),
-        fastest(setting)[0],
+        peak,
         setting.accelerator.memory_bandwidth.value,
     )
-
-
-def least_shared_time(
-    workload: Workload, accelerator: Accelerator, peak_flops: float, samples: Any, adapts: bool
-) -> Any:
-    """Return the least time of a transformer's step under any layout [s], a number or an array.
-
-    Ranks divide the arithmetic, and none need hold all weights.
-
-    Parameters
-    ----------
-    workload, accelerator : what is trained on what
-    peak_flops : the fastest that serves the precision [FLOP/s]
-    samples : of a step, for each accelerator
-    adapts : whether adapters are trained beside frozen weights
-    """
-    assert workload.architecture is not None
-    assert workload.tokens is not None
-    flops = step_flops(workload.architecture, samples, workload.tokens, adapts)
-    return physical_iteration_time(flops, 0.0, peak_flops, accelerator.memory_bandwidth.value)
-
-
-def least_layout_time(
-    workload: Workload, accelerator: Accelerator, precision: str, samples: float, adapts: bool
-) -> float:
-    """Return the same by the precision of a layout's products: bf16, fp16 or fp8."""
-    served = "amp" if precision == "fp16" else precision
-    peak, _ = fastest_of(accelerator, served, *accelerator.training_peak(served))
-    return float(least_shared_time(workload, accelerator, peak, samples, adapts))
 
 
 def above_peak(setting: Setting, counted: float | None = None) -> str:

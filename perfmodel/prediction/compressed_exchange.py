@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -34,7 +33,7 @@ from perfmodel.step.compression import (
     square_gradient,
 )
 from perfmodel.step.parts import fabric_of as step_fabric
-from perfmodel.tables import Record, Table, aligned
+from perfmodel.tables import Rows, aligned
 from perfmodel.units import show
 
 
@@ -74,7 +73,7 @@ class CompressedExchange:
 
 
 @dataclass(frozen=True, repr=False)
-class CompressedExchanges(Table):
+class CompressedExchanges(Rows):
     """Several ways to compress the gradients of one job."""
 
     workload: str | None
@@ -97,14 +96,6 @@ class CompressedExchanges(Table):
     """What nobody published or measured, and the answer takes all the same."""
     notes: tuple[str, ...]
     """What limits the answer."""
-
-    def records(self) -> list[Record]:
-        """Return the rows."""
-        return [asdict(row) for row in self.rows]
-
-    def to_json(self) -> str:
-        """Return what ``perfmodel compression --json`` prints."""
-        return json.dumps(asdict(self))
 
     @property
     def headline(self) -> str:

@@ -24,7 +24,7 @@ from perfmodel.prediction.assemble import predict
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.ports import bulk_bandwidth
-from perfmodel.tables import Record, Table, aligned
+from perfmodel.tables import Rows, aligned
 from perfmodel.units import show
 from perfmodel.workloads import workload
 
@@ -203,7 +203,7 @@ class ModelSpeedup:
 
 
 @dataclass(frozen=True, repr=False)
-class ModelSpeedups(Table):
+class ModelSpeedups(Rows):
     """Speed-ups of one replica by machines: a closed form through one reported point, no prediction of it."""
 
     facts: str
@@ -215,14 +215,6 @@ class ModelSpeedups(Table):
     rows: tuple[ModelSpeedup, ...]
     status: Literal["fitted"] = "fitted"
     """What the numbers stand on."""
-
-    def records(self) -> list[Record]:
-        """Return the rows."""
-        return [asdict(row) for row in self.rows]
-
-    def to_json(self) -> str:
-        """Return what ``perfmodel model-parallel --json`` prints."""
-        return json.dumps(asdict(self))
 
     def __repr__(self) -> str:
         rows = [(str(row.machines), f"{row.speedup:.2f}", f"{row.efficiency:.1%}") for row in self.rows]

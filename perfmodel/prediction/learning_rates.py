@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from perfmodel.equations.learning_rate import (
@@ -19,7 +18,7 @@ from perfmodel.equations.learning_rate import (
     warmed_up_learning_rate,
 )
 from perfmodel.equations.staleness import k_async_staleness_probability
-from perfmodel.tables import Record, Table, aligned
+from perfmodel.tables import Rows, aligned
 
 WARM_UP_EPOCHS = 5.0
 """Of Goyal et al. 2017."""
@@ -67,7 +66,7 @@ class StaleRate:
 
 
 @dataclass(frozen=True, repr=False)
-class LearningRates(Table):
+class LearningRates(Rows):
     """Learning rates of a batch by every rule whose inputs are known."""
 
     reference_learning_rate: float
@@ -81,14 +80,6 @@ class LearningRates(Table):
     """Rules without a rate: what has to be given."""
     by_staleness: tuple[StaleRate, ...] = ()
     """Of "own staleness", gradient by gradient, all but the stalest hundredth; empty without staleness."""
-
-    def records(self) -> list[Record]:
-        """Return the rows."""
-        return [asdict(row) for row in self.rows]
-
-    def to_json(self) -> str:
-        """Return what ``perfmodel learning-rate --json`` prints."""
-        return json.dumps(asdict(self))
 
     def __repr__(self) -> str:
         rows = [(row.rule, f"{row.learning_rate:.6g}", row.source) for row in self.rows]

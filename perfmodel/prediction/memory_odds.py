@@ -60,12 +60,6 @@ def stated_odds(needed: Any, capacity: float) -> Odds:
     return odds(needed, capacity, half_widths()[STATED])
 
 
-def memory_figures(rows: dict[str, float], capacity: float) -> dict[str, float]:
-    """Return bytes, capacity and odds of a job of which everything is stated, with what fills its memory."""
-    needed = sum(rows.values())
-    return {"bytes": needed, "capacity": capacity, **stated_odds(needed, capacity)._asdict(), **rows}
-
-
 def odds_of(needed: float, capacity: float, unknown: Sequence[str]) -> Odds:
     """Return the odds of a job of which some options are not stated."""
     return odds(needed, capacity, half_widths()[OPEN if unknown else STATED])

@@ -7,6 +7,7 @@ from typing import Any
 
 from perfmodel.evidence import YEAR
 from perfmodel.resolve import Setting
+from perfmodel.specs.software import parts
 
 OPTIONS = "framework", "sharding", "recompute"
 """What decides the memory of a model-parallel transformer besides its size, and how its software computes."""
@@ -31,7 +32,7 @@ def left_open_by(framework: str | None, others: Mapping[str, Any]) -> Mapping[st
     """
     if framework is None:
         return {"framework": True, **others}
-    return others if "@" in framework else {YEAR: True, **others}
+    return others if parts(framework)[1] else {YEAR: True, **others}
 
 
 def left_to_defaults(setting: Setting) -> Mapping[str, Any]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from perfmodel.calibration import calibration
@@ -13,7 +12,7 @@ from perfmodel.errors import InputError
 from perfmodel.resolve import DEFAULT_INTER_LINK
 from perfmodel.specs.link import Link
 from perfmodel.step.ports import bulk_bandwidth
-from perfmodel.tables import Record, Table, aligned
+from perfmodel.tables import Rows, aligned
 from perfmodel.units import plural, show
 
 
@@ -35,7 +34,7 @@ class Arrangement:
 
 
 @dataclass(frozen=True, repr=False)
-class Arrangements(Table):
+class Arrangements(Rows):
     """Every way to place so many servers, and a ring of the workers."""
 
     rows: tuple[Arrangement, ...]
@@ -45,14 +44,6 @@ class Arrangements(Table):
     """That bulk transfers reach on a port, each way [B/s]."""
     note: str
     """What limits the answer."""
-
-    def records(self) -> list[Record]:
-        """Return the rows."""
-        return [asdict(row) for row in self.rows]
-
-    def to_json(self) -> str:
-        """Return what ``perfmodel servers --json`` prints."""
-        return json.dumps(asdict(self))
 
     def cells(self) -> list[tuple[str, ...]]:
         """Return the rows as people read them, in the order of ``HEADINGS``."""

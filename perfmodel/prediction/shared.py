@@ -16,18 +16,18 @@ from perfmodel.prediction.memory import does_not_fit, memory_needed
 from perfmodel.prediction.numbers import Evaluated, prediction_of
 from perfmodel.prediction.open_options import left_to_defaults
 from perfmodel.prediction.result import Prediction, Traffic
-from perfmodel.prediction.verdict import part, placement
+from perfmodel.prediction.verdict import largest_bound, part, placement
 from perfmodel.resolve import Setting
 from perfmodel.specs.layout import SELECTIVE, Layout
 from perfmodel.specs.software import AMPERE
 from perfmodel.step.evaluate import start_of
-from perfmodel.step.terms import TERMS, by_bound
+from perfmodel.step.model_flops import counted_flops
+from perfmodel.step.terms import TERMS
 from perfmodel.transformers.evaluate import (
     case_of_setting,
     network_of,
 )
 from perfmodel.transformers.figures import again_over_model
-from perfmodel.transformers.flops import step_flops
 from perfmodel.transformers.job import Job
 from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.traffic import Row
@@ -77,9 +77,7 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
         warnings=warnings,
         traffic=partial(_sent, rows),
         hfu=job.figures["mfu"] * again,
-        model_flops=float(
-            step_flops(model, layout.global_batch_size, case.sequence_length, bool(case.stack.adapts))
-        ),
+        model_flops=float(counted_flops(setting).computed * layout.global_batch_size),
         bubble_fraction=idle / float(job.iteration_time),
     )
 
@@ -155,21 +153,15 @@ def _network_limit(setting: Setting, job: Job) -> str | None:
 
 
 def _verdict(result: Evaluated, network_limit: Callable[[], str | None]) -> str:
-    shares = by_bound({name: float(time) for name, time in result.terms.items()})
-    whole_time = float(result.iteration_time)
-    most = max(shares, key=shares.__getitem__)
-    said = [f"{most}: {shares[most] / whole_time:.0%} of the iteration"]
-    others: dict[str, Any] = {
+    (most, head), whole_time = largest_bound(result), result.iteration_time
+    others = {
         TERMS[name].label: float(time)
         for name, time in result.terms.items()
-        if TERMS[name].kind not in ("busy",) and time / whole_time > 0.02
+        if TERMS[name].kind != "busy" and time / whole_time > 0.02
     }
     largest = sorted(others.items(), key=lambda each: -each[1])[:3]
-    if largest:
-        said.append(
-            "besides computation: "
-            + ", ".join(f"{label} {part(time / whole_time)} ({show(time, 's')})" for label, time in largest)
-        )
+    named = [f"{label} {part(time / whole_time)} ({show(time, 's')})" for label, time in largest]
+    said = [head, f"besides computation: {', '.join(named)}"] if named else [head]
     if most == "communication-bound" and (limit := network_limit()) is not None:
         said.append(f"what binds is {limit}")
     return "; ".join(said)

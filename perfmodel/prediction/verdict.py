@@ -6,6 +6,7 @@ import numpy as np
 
 from perfmodel.calibration import Calibration
 from perfmodel.prediction.limits import LIFTED_BY, bottleneck, crossed_link, stated_limit
+from perfmodel.prediction.numbers import Evaluated
 from perfmodel.prediction.remedies import exchanges, remedies, saved
 from perfmodel.resolve import Setting
 from perfmodel.step.evaluate import Step
@@ -28,9 +29,7 @@ def verdict(setting: Setting, step: Step, constants: Calibration) -> str:
     step : the iteration
     constants : as for ``step``
     """
-    shares = by_bound(step.terms)
-    most = max(shares, key=shares.__getitem__)
-    head = f"{most}: {shares[most] / step.iteration_time:.0%} of the iteration"
+    most, head = largest_bound(step)
     if not communicates(setting):
         return head
     ports = busiest_ports(setting, constants)
@@ -45,6 +44,13 @@ def verdict(setting: Setting, step: Step, constants: Calibration) -> str:
         result = remedies(setting, ports, step, known, constants)
         said += [f"{each.words} would save {part(each.saves)}" for each in result]
     return "; ".join(said)
+
+
+def largest_bound(result: Step | Evaluated) -> tuple[str, str]:
+    """Return what bounds most of an iteration, and the same with its share."""
+    shares = by_bound(result.terms)
+    most = max(shares, key=shares.__getitem__)
+    return most, f"{most}: {shares[most] / result.iteration_time:.0%} of the iteration"
 
 
 def _better(setting: Setting, ports: Setting, faster: float, on: Fabric) -> Fabric:

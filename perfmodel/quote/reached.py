@@ -17,6 +17,7 @@ from perfmodel.quote.similar_runs import SimilarRun, distance, has_no_higher_pea
 from perfmodel.quote.similar_submissions import is_of_network, submitted
 from perfmodel.quote.similar_transformers import job_words, runs_of_network
 from perfmodel.resolve import Setting
+from perfmodel.specs.software import parts
 from perfmodel.specs.store import Catalogue
 
 Open = Literal["software", "precision", "batch"]
@@ -101,7 +102,7 @@ def reached_by(
     run = min(filter(is_reached, runs), key=order, default=None)
     if run is None:
         return None
-    is_other = _name(run.software) != _name(setting.software)
+    is_other = parts(run.software)[0] != setting.software_name
     left_open: list[Open] = ["software"] if is_other and setting.scenario.framework is None else []
     if not has_no_higher_peak(run.precision, setting):
         left_open.append("precision")
@@ -122,10 +123,6 @@ def reached_by(
 def _states_batch(setting: Setting) -> bool:
     asked = setting.scenario
     return asked.local_batch_size is not None or asked.global_batch_size is not None
-
-
-def _name(software: str) -> str:
-    return software.partition("@")[0]
 
 
 def _of_copies(setting: Setting) -> Iterator[_Rated]:

@@ -12,7 +12,7 @@ from perfmodel.sharing import sharing_option
 from perfmodel.specs.laid_out import laid_out
 from perfmodel.specs.layout import DEGREES, RECOMPUTE, SHARDING
 from perfmodel.transformers.evaluate import network_of
-from perfmodel.transformers.search_of_setting import search_of_setting
+from perfmodel.transformers.search import search
 from perfmodel.transformers.usual_batch import usual_batch
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def shared_out(scenario: Scenario, catalogue: Catalogue) -> SharedOut:
         return SharedOut(scenario)
     stated = _stated(scenario)
     batch, is_assumed = _batch_of(scenario, setting)
-    fitting = search_of_setting(setting, batch)
+    fitting = search(setting, batch)
     if not fitting.candidates:
         why = "; ".join(fitting.rejected)
         raise InputError(f"no layout of {setting.workload.id} on {setting.world_size} accelerators: {why}")

@@ -15,6 +15,7 @@ from perfmodel.accuracy.software import software_of
 from perfmodel.collectives.place import Point
 from perfmodel.errors import InputError
 from perfmodel.resolve import Setting
+from perfmodel.specs.software import parts
 from perfmodel.specs.store import Catalogue
 from perfmodel.workloads import workload
 from perfmodel.workloads.catalogue import version_of
@@ -125,8 +126,8 @@ def as_open(measured: str, claimed: str, stated: str | None) -> str:
     >>> as_open("nemo@2024", "nemo@2026", "nemo"), as_open("nemo@2024", "nemo@2026", "nemo@2026")
     ('nemo@2026', 'nemo@2024')
     """
-    is_alike = measured.partition("@")[0] == claimed.partition("@")[0]
-    return claimed if is_alike and "@" not in (stated or "") else measured
+    is_alike = parts(measured)[0] == parts(claimed)[0]
+    return claimed if is_alike and parts(stated or "")[1] is None else measured
 
 
 def _one_of_each(runs: list[SimilarRun]) -> list[SimilarRun]:

@@ -16,6 +16,7 @@ from perfmodel.prediction.ratio import Job, job_of
 from perfmodel.prediction.result import Prediction
 from perfmodel.quote.similar_runs import TRIED, as_open, has_no_higher_peak
 from perfmodel.resolve import Setting
+from perfmodel.specs.software import parts
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.profiled import NORMAL_80
 from perfmodel.transformers.evaluate import case_of_setting
@@ -165,7 +166,7 @@ def _distance(run: TransformerRun, claimed: Case, setting: Setting, catalogue: C
         + 0.5 * abs(math.log(case.sequence_length / claimed.sequence_length))
         + 1.0 * (run.accelerator != setting.accelerator.id)
         + 1.0 * (PRECISIONS.get(run.precision) != PRECISIONS.get(setting.precision))
-        + 0.5 * (_stack(run) != (setting.scenario.framework or "").partition("@")[0])
+        + 0.5 * (_stack(run) != parts(setting.scenario.framework or "")[0])
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from perfmodel.quote.file import KINDS
 from perfmodel.resolve import Setting
+from perfmodel.specs.software import parts
 from perfmodel.transformers.words import short
 from perfmodel.units import duration, show
 
@@ -61,7 +62,7 @@ def software_words(software: str) -> str:
     >>> software_words("mxnet-ngc@2022"), software_words("pytorch")
     ('mxnet-ngc (2022)', 'pytorch')
     """
-    name, _, year = software.partition("@")
+    name, year = parts(software)
     return f"{name} ({year})" if year else name
 
 

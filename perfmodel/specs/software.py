@@ -240,6 +240,11 @@ def parts(text: str) -> tuple[str, int | None]:
     return name, int(year) if at else None
 
 
+def with_year(name: str, year: int | None) -> str:
+    """Return ``NAME@YEAR``, or the name alone without a year; ``parts`` takes it apart."""
+    return name if year is None else f"{name}@{year:04}"
+
+
 def software_id(text: str, catalogue: "Catalogue") -> str:
     """Return ``NAME`` or ``NAME@YEAR`` with the id of the software that the name means.
 
@@ -251,8 +256,8 @@ def software_id(text: str, catalogue: "Catalogue") -> str:
     >>> software_id("PyTorch", Catalogue.built_in()), software_id("TF@2020", Catalogue.built_in())
     ('pytorch', 'tensorflow@2020')
     """
-    name, at, year = text.partition("@")
-    return f"{catalogue.software(name).id}{at}{year}"
+    name, year = parts(text)
+    return with_year(catalogue.software(name).id, year)
 
 
 @lru_cache(maxsize=1024)

@@ -11,6 +11,7 @@ from perfmodel.step.terms import Job, names_of, only_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from perfmodel.resolve import Setting
     from perfmodel.sweeps.groups import Block
 
 Columns: TypeAlias = dict[str, "NDArray[Any]"]
@@ -98,3 +99,15 @@ def _column(name: str, values: Any, shape: tuple[int, ...]) -> NDArray[Any]:
     texts = np.empty(size, dtype=object)
     texts.fill(values)
     return texts
+
+
+def words_of(setting: Setting) -> dict[str, str]:
+    """Return the words that all scenarios of a block share, by the names of their columns."""
+    return {
+        "accelerator": setting.accelerator.id,
+        "node": setting.node.id,
+        "precision": setting.precision,
+        "optimizer": setting.optimizer,
+        "scaling": setting.scaling,
+        "model": "data-parallel" if setting.layout is None else "transformer",
+    }

@@ -20,6 +20,7 @@ from perfmodel.step.fabric import Fabric
 from perfmodel.sweeps.answers import answers, kinds
 from perfmodel.sweeps.axes import COMPUTATION, DATA, LAYOUT, PLACE, PLAN, WAY, Axes, check_anchor_of_copies
 from perfmodel.sweeps.batches import Batches, Work
+from perfmodel.sweeps.columns import words_of
 from perfmodel.sweeps.layout_rows import LayoutRows, plain_layouts
 from perfmodel.sweeps.placements import Placements, Refusal, placements_of
 from perfmodel.sweeps.shared import by_stack, shared_blocks
@@ -259,11 +260,8 @@ def _options(setting: Setting, batches: Batches, placements: Placements) -> dict
     report: dict[str, Any] = {name: getattr(asked, name) for name in COMPUTATION + WAY + LAYOUT}
     report |= {
         "workload": setting.workload.id if asked.workload is None else asked.workload,
-        "accelerator": setting.accelerator.id,
-        "node": setting.node.id,
-        "precision": setting.precision,
-        "optimizer": setting.optimizer,
         "overlap": setting.overlap,
+        **words_of(setting),
     }
     for position, name in enumerate(PLACE):
         values = [option[position] for option in placements.options]
@@ -278,7 +276,5 @@ def _options(setting: Setting, batches: Batches, placements: Placements) -> dict
         "local_batch_size": batches.local_batch_size,
         "global_batch_size": batch * placements.world_size,
         "accumulation_steps": batches.accumulation_steps,
-        "scaling": setting.scaling,
-        "model": "data-parallel",
     }
     return report

@@ -23,8 +23,9 @@ from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.evaluate import outcome_of
 from perfmodel.sweeps.axes import COMPUTATION, LAYOUT, PLACE, PLAN, WAY, Axes
+from perfmodel.sweeps.columns import words_of
 from perfmodel.sweeps.layout_rows import Codes, LayoutRows, kinds_of_layouts, numbers_of, picked
-from perfmodel.transformers.evaluate import case_of_setting, fabric_of_setting, network_of
+from perfmodel.transformers.evaluate import case_of_setting, fabric_of_setting, network_of, with_layout
 from perfmodel.transformers.job import rows as chosen
 from perfmodel.transformers.many import distinct, evaluated
 from perfmodel.transformers.own_runs import measured_run, runs_of_file, update_of
@@ -268,15 +269,7 @@ def _block(
     opened: Mapping[str, Any],
 ) -> Block:
     def answer() -> dict[str, Any]:
-        named = {
-            "workload": setting.workload.id,
-            "accelerator": setting.accelerator.id,
-            "node": setting.node.id,
-            "precision": setting.precision,
-            "optimizer": setting.optimizer,
-            "scaling": setting.scaling,
-            "model": "transformer",
-        }
+        named = {"workload": setting.workload.id, **words_of(setting)}
         columns = answers(setting, layout, constants, runs, of_size, opened)
         columns["iteration_time"] = np.broadcast_to(columns["iteration_time"], (rows,))
         return options | named | {name: _upright(each) for name, each in columns.items()}
@@ -306,7 +299,7 @@ def answers(
     of_size : what of a ``Setting`` differs among the layouts with their accelerators
     opened : whether options are left to their defaults, as of ``left_open_by``
     """
-    block = _with_arrays(setting, layout)._replace(**of_size or {})
+    block = with_layout(setting, layout)._replace(**of_size or {})
     start = _start(runs, block, constants)
     result = job_of_layouts(block, case_of_setting(setting, layout), constants, start, opened)
     return numbers(result.job, constants) | {
@@ -317,20 +310,11 @@ def answers(
     }
 
 
-def _with_arrays(setting: Setting, layout: Layout) -> Setting:
-    return setting._replace(
-        layout=layout,
-        local_batch_size=layout.micro_batch_size,
-        accumulation_steps=layout.accumulation_steps,
-        global_batch_size=layout.global_batch_size,
-    )
-
-
 def _start(runs: Sequence[_Runs], block: Setting, constants: Calibration) -> Update | None:
     """Return what the runs of anchors, and those of a calibration file, say of a block of layouts."""
     measured = [] if constants.own is None else runs_of_file(constants.own)
     for each in runs:
-        run = _with_arrays(each.setting, each.layout)
+        run = with_layout(each.setting, each.layout)
         step = evaluated(case_of_setting(each.setting, each.layout))[1]
         time = each.anchor.iteration_time(run.global_batch_size, run.workload.sequence_length)
         measured.append(measured_run(run, time, outcome_of(run, step, constants).iteration_time))

@@ -45,6 +45,16 @@ def fabric_of_setting(setting: Setting) -> Fabric:
     )
 
 
+def with_layout(setting: Setting, layout: Layout) -> Setting:
+    """Return a setting with another layout, or with several as arrays."""
+    return setting._replace(
+        layout=layout,
+        local_batch_size=layout.micro_batch_size,
+        accumulation_steps=layout.accumulation_steps,
+        global_batch_size=layout.global_batch_size,
+    )
+
+
 def case_of_setting(setting: Setting, layout: Layout | None = None) -> Case:
     """Return what a setting's step is worked out of, or that of another layout of it."""
     model, length = network_of(setting.workload)
@@ -63,7 +73,7 @@ def case_of_setting(setting: Setting, layout: Layout | None = None) -> Case:
 def network_of(workload: Workload) -> tuple[Architecture, int]:
     """Return the architecture of a transformer, and the tokens of a sequence."""
     if workload.architecture is None or workload.tokens is None:
-        raise InputError(f"{workload.id} is no transformer whose architecture is known")
+        raise InputError(f"{workload.id} is no transformer whose architecture is known; try llama-3-8b")
     return workload.architecture, workload.tokens
 
 

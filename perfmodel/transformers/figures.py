@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from perfmodel import ops
-from perfmodel.equations.transformer import hardware_flops_per_token, model_flops_utilization
+from perfmodel.equations.transformer import hardware_flops_per_token
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.architecture import Architecture
 from perfmodel.specs.layout import FULL, SELECTIVE, Layout
-from perfmodel.transformers.flops import COMPUTED, Count, score_flops, step_flops
+from perfmodel.transformers.flops import score_flops, step_flops
 from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.software import Software
 
@@ -17,21 +15,6 @@ from perfmodel.transformers.software import Software
 def peak_of(accelerator: Accelerator, precision: str) -> float:
     """Return the peak of products in a precision of training [FLOP/s]."""
     return accelerator.training_peak("amp" if precision == "fp16" else precision)[0]
-
-
-def mfu_of(
-    model: Architecture,
-    layout: Layout,
-    length: int,
-    adapts: bool,
-    time: Any,
-    peak_flops: float,
-    count: Count = COMPUTED,
-) -> Any:
-    """Return the utilisation by the model's FLOP of steps that take ``time`` [s], a number or an array."""
-    samples = layout.global_batch_size
-    each = step_flops(model, 1, length, adapts, count) / length
-    return model_flops_utilization(each, samples * length / time, layout.world_size, peak_flops)
 
 
 def again_over_model(

@@ -12,19 +12,14 @@ from perfmodel.collectives.model import curve, fitted
 from perfmodel.collectives.place import USUAL_YEAR, Point, place_of
 from perfmodel.collectives.racks import Racks
 from perfmodel.equations.link_rates import node_bandwidth
-from perfmodel.errors import InputError
-from perfmodel.link_caveats import capped, lone_bandwidth
 from perfmodel.resolve import NCCL_CONNECTIONS
 from perfmodel.specs.accelerator import TPU_VENDOR, Accelerator
 from perfmodel.specs.layout import Layout
 from perfmodel.specs.link import Link
 from perfmodel.specs.provenance import Spec
 from perfmodel.specs.software import BLACKWELL, HOPPER
-from perfmodel.specs.store import Catalogue
 from perfmodel.tracing import remembered
 
-NICS_OF_ACCELERATOR = 4
-"""The most network adapters of a machine for each accelerator; AWS's p5 has so many."""
 BORROWED_SHARE = 0.80
 """Of its peak, what the best product of an accelerator reaches where nobody measured one (assumed: of those
 measured in 16 bits, from A100 to GB200, between 0.73 and 0.87)."""
@@ -196,64 +191,6 @@ class Fabric(NamedTuple):
             connections=self.connections,
             lone_bandwidth=self.lone_bandwidth,
         )
-
-
-def fabric_on(
-    catalogue: Catalogue,
-    world_size: int,
-    *,
-    node: str | None = None,
-    accelerator: str | None = None,
-    inter_link: str | None = None,
-    nics: int | None = None,
-    connections: int | None = None,
-    network_cap: bool = True,
-) -> Fabric:
-    """Return what joins the ranks of a job on a machine that is named, or on an accelerator's usual one.
-
-    The options are those of a scenario.
-
-    Raises
-    ------
-    InputError : an unknown name; neither machine nor accelerator, or nothing between machines
-    """
-    if node is None and accelerator is None:
-        raise InputError("give --node or --accelerator, e.g. --node dgx-h100")
-    chip = catalogue.accelerator(accelerator) if accelerator is not None else None
-    usual = node or (chip.usual_node if chip is not None else None)
-    if usual is None:
-        raise InputError(f"{accelerator} has no usual machine: give --node")
-    machine = catalogue.node(usual)
-    chip = chip or catalogue.accelerator(machine.accelerator or "")
-    inside = catalogue.link(machine.intra_link or chip.peer_link or chip.host_link)
-    if nics is not None and nics > (
-        most := max(machine.nics or 1, NICS_OF_ACCELERATOR * machine.accelerators)
-    ):
-        raise InputError(
-            f"nics {nics}: {machine.id} has {machine.nics or 1}; expected at most {most}, "
-            f"{NICS_OF_ACCELERATOR} for each accelerator"
-        )
-    between = inter_link or machine.inter_link
-    domain = machine.accelerators if inside.domain is None else inside.domain.value
-    per_node = machine.accelerators
-    if between is None:
-        if inside.kind == "torus":  # its links go on to other hosts: a slice is one machine
-            domain = per_node = world_size
-        elif world_size > machine.accelerators:
-            raise InputError(f"{world_size} accelerators need several {machine.id}: give --inter-link")
-        between = chip.host_link
-    outer = catalogue.link(between)
-    return Fabric(
-        chip,
-        inside,
-        capped(outer, machine, nics or machine.nics or 1, network_cap),
-        float(min(per_node, world_size)),
-        float(min(domain, world_size)),
-        float(nics or machine.nics or 1),
-        catalogue.link(machine.host_link or chip.host_link),
-        connections=connections or NCCL_CONNECTIONS,
-        lone_bandwidth=lone_bandwidth(outer, machine, nics or machine.nics or 1, network_cap),
-    )
 
 
 class Way(NamedTuple):

@@ -8,8 +8,7 @@ from perfmodel.resolve import Setting
 from perfmodel.specs.layout import Layout
 from perfmodel.transformers.evaluate import step_of_setting
 from perfmodel.transformers.remedies import remedies_of
-from perfmodel.transformers.search import Changed
-from perfmodel.transformers.search_of_setting import search_of_setting
+from perfmodel.transformers.search import Changed, search
 from perfmodel.transformers.words import short
 
 
@@ -25,14 +24,14 @@ def nearest_fits(setting: Setting) -> list[Changed]:
     """
     if setting.layout is None:
         return []
-    able = search_of_setting(setting, int(setting.layout.global_batch_size))
-    times = np.asarray(able.steps.iteration_time)
+    able = search(setting, int(setting.layout.global_batch_size))
+    times = able.iteration_time
     count = len(times)
     if not count:
         return []
 
     def changed(words: str, row: int) -> Changed:
-        return Changed(words, able.layout(row), float(times[row]), float(able.memory.total[row]))
+        return Changed(words, able.layout(row), float(times[row]), float(able.memory_bytes[row]))
 
     own = float(step_of_setting(setting).iteration_time)
     both = Layout(

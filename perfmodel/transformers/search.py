@@ -6,26 +6,21 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from perfmodel.candidates import tries
-from perfmodel.specs.architecture import Architecture
+from perfmodel.resolve import Setting
 from perfmodel.specs.layout import FULL, RECOMPUTE, SELECTIVE, SHARDING, Layout
-from perfmodel.specs.software import Release
 from perfmodel.tracing import remembered
-from perfmodel.transformers.architecture import dimensions_of
+from perfmodel.transformers.evaluate import case_of_setting, fabric_of_setting, network_of
 from perfmodel.transformers.grid import TOO_LARGE, Cell, grid_of
-from perfmodel.transformers.job import Case
-from perfmodel.transformers.machine import Fabric, chip_of
+from perfmodel.transformers.job import rows
 from perfmodel.transformers.many import job_of_many, step_of_many
-from perfmodel.transformers.memory import Memory, memory_of
-from perfmodel.transformers.parameters import Values
+from perfmodel.transformers.memory import memory_of
+from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.remedies import remedies_of
-from perfmodel.transformers.software import Options, Software, software_of
-from perfmodel.transformers.step import Step
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,8 +61,10 @@ class SearchResult(NamedTuple):
     """Layouts that fit, the fastest first; shape (layouts,) each."""
 
     layouts: Layout
-    steps: Step
-    memory: Memory
+    iteration_time: Array
+    """[s]"""
+    memory_bytes: Array
+    """On the fullest rank [B]."""
     candidates: int
     """Timed, whether they fit or not."""
     rejected: dict[str, int]
@@ -78,75 +75,52 @@ class SearchResult(NamedTuple):
     """The fastest of all, where it does not fit and others do."""
     grid: list[Cell]
     """Of every degree of tensor parallelism on every number of stages."""
-    software: Software
-    """By which the layouts run."""
 
     def layout(self, row: int) -> Layout:
         """Return one of the layouts."""
         return Layout(*(column[row] for column in self.layouts))
 
-    def software_of(self, row: int) -> Software:
-        """Return how the stack runs one of the layouts."""
-        return Software(*map(itemgetter(row), self.software))
 
-
-def search(
-    model: Architecture,
-    fabric: Fabric,
-    stack: Release,
-    options: Options,
-    p: Values,
-    *,
-    world_size: int,
-    global_batch_size: int,
-    sequence_length: int,
-) -> SearchResult:
-    """Time every layout, and keep those that fit into memory.
+def search(setting: Setting, global_batch_size: int) -> SearchResult:
+    """Time every layout of a setting's transformer on its machines, and keep those that fit into memory.
 
     Tried are degrees of tensor parallelism inside the domain of the fast link, any number of stages up to the
     layers, equal or not, chunks that divide a stage, context parallelism down to ``LEAST_POSITIONS``, all
-    expert parallelism, what replicas can share by the stack, all recomputation that changes anything, and
+    expert parallelism, what replicas can share by the software, all recomputation that changes anything, and
     micro-batches of powers of 2.
 
     Parameters
     ----------
-    model, fabric, stack, options, p : what runs, on what, by what, and what was learned
-    world_size : accelerators
+    setting : with any layout, which does not count
     global_batch_size : samples of a step
-    sequence_length : tokens of a sample
     """
-    tried = _tried(model, fabric, stack, world_size, global_batch_size, sequence_length)
+    tried = _tried(setting, global_batch_size)
     tries(tried.count)
-    rejected, layouts, chip = Counter(tried.rejected), tried.layouts, chip_of(fabric.accelerator)
-    dimensions = dimensions_of(model, sequence_length)
-    software = software_of(stack, chip, dimensions, layouts, options)
-    changes = (layouts.recompute != SELECTIVE) | (not software.flash) | software.checkpoints_operations
-    layouts = Layout(*(column[changes] for column in layouts))
-    software = software_of(stack, chip, dimensions, layouts, options)
-    case = Case(dimensions, layouts, chip, software, fabric, sequence_length)
-    job = job_of_many(case)
+    case = case_of_setting(setting, tried.layouts)
+    software = case.stack
+    changes = (case.layout.recompute != SELECTIVE) | (not software.flash) | software.checkpoints_operations
+    layouts = rows(case.layout, changes)
+    job = job_of_many(case._replace(layout=layouts, stack=rows(software, changes)))
     count = len(layouts.recompute)
-    memory = Memory(*(np.broadcast_to(column, (count,)) for column in memory_of(job)))
-    total = np.asarray(memory.total)
-    fits = total <= fabric.accelerator.memory_capacity
+    total = np.broadcast_to(memory_of(job).total, (count,))
+    fits = total <= setting.accelerator.memory_capacity
+    rejected = Counter(tried.rejected)
     if count > fits.sum():
         rejected[TOO_LARGE] = int(count - fits.sum())
     with np.errstate(divide="ignore", invalid="ignore"):
-        steps = Step(*(np.broadcast_to(column, (count,)) for column in step_of_many(job, p)))
-    times = np.asarray(steps.iteration_time)
+        times = np.broadcast_to(step_of_many(job, fitted().parameters).iteration_time, (count,))
     alike = np.where(fits, np.round(np.log(times), ALIKE_DIGITS), math.inf)
     order = np.lexsort((layouts.context_parallel, np.round(np.log(total), ALIKE_DIGITS), alike))
     order = order[: int(fits.sum())]
     return SearchResult(
-        Layout(*(column[order] for column in layouts)),
-        Step(*(column[order] for column in steps)),
-        Memory(*(column[order] for column in memory)),
+        rows(layouts, order),
+        times[order],
+        total[order],
         count,
         dict(rejected.most_common()),
         float(total.min()) if count else math.inf,
         _ruled_out(layouts, times, total, fits) if fits.any() else None,
         grid_of(layouts, times, total, fits, tried.refused),
-        Software(*(np.broadcast_to(column, (count,))[order] for column in software)),
     )
 
 
@@ -163,22 +137,14 @@ def _ruled_out(layouts: Layout, times: Array, total: Array, fits: Flags) -> Rule
     return RuledOut(*row_of(first), [Changed(each.words, *row_of(each.row)) for each in changes])
 
 
-def count_layouts(
-    model: Architecture,
-    fabric: Fabric,
-    stack: Release,
-    *,
-    world_size: int,
-    global_batch_size: int,
-    sequence_length: int,
-) -> int:
+def count_layouts(setting: Setting, global_batch_size: int) -> int:
     """Return how many layouts a search would look at, at least as many as it times.
 
     Parameters
     ----------
     As of ``search``.
     """
-    return _tried(model, fabric, stack, world_size, global_batch_size, sequence_length).count
+    return _tried(setting, global_batch_size).count
 
 
 class _Tried:
@@ -200,10 +166,13 @@ class _Tried:
 _remembered = remembered(128)(_Tried)
 
 
-def _tried(model: Architecture, fabric: Fabric, stack: Release, *size: int) -> _Tried:
-    """Return the layouts of a job; ``size`` are its accelerators, samples and tokens of a sample."""
-    shardings = tuple(stack.shardings), tuple(stack.pipelined_shardings)
-    return _remembered(model.heads, model.layers, model.experts or 1, fabric.domain, shardings, *size)
+def _tried(setting: Setting, global_batch_size: int) -> _Tried:
+    """Return the layouts of a job."""
+    (model, length), software = network_of(setting.workload), setting.framework
+    shardings = tuple(software.shardings), tuple(software.pipelined_shardings)
+    shape = model.heads, model.layers, model.experts or 1
+    domain = fabric_of_setting(setting).domain
+    return _remembered(*shape, domain, shardings, setting.world_size, global_batch_size, length)
 
 
 class _Degrees(NamedTuple):

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from perfmodel import ops
 from perfmodel.evidence import EXPERTS, KNOWN, NEW, TRANSFORMERS, Open, Scale, left_open, reason, scale_of
 from perfmodel.specs.architecture import Architecture
+from perfmodel.specs.software import parts
 from perfmodel.step.profiled import NORMAL_80, NORMAL_95
 from perfmodel.transformers.architecture import Dimensions
 from perfmodel.transformers.parameters import Fitted, fitted
@@ -187,7 +188,7 @@ def novelty(
     fit : what was learned; None: the shipped fit
     others : what else widens, by ``widenings``
     """
-    fit, name = fit or fitted(), stack.partition("@")[0]
+    fit, name = fit or fitted(), parts(stack)[0]
     return Novelty(
         bool(model.experts),
         None if accelerator in fit.accelerators else accelerator,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from perfmodel.specs.layout import DEGREES, RECOMPUTE, SHARDING, Layout
+from perfmodel.specs.layout import CHOSEN, RECOMPUTE, SHARDING, Layout
 
 SHORT = {
     "tensor_parallel": "tp",
@@ -24,9 +24,6 @@ CALLED = {
     "data_parallel": "data",
     "micro_batch_size": "micro-batch",
 }
-
-_CHOSEN = (*DEGREES, "sharding", "recompute", "micro_batch_size")
-"""What of a layout is chosen; the rest follows from it and the batch."""
 
 
 def short(layout: Mapping[str, int | str]) -> str:
@@ -88,7 +85,7 @@ def changes(layouts: Layout, most: int) -> tuple[str, ...]:
     >>> changes(Layout(**some | {"sharding": np.array([1, 1, 2])}), 3)
     ('zero2', 'tensor 4 + pipeline 2')
     """
-    columns = {name: getattr(layouts, name) for name in _CHOSEN}
+    columns = {name: getattr(layouts, name) for name in CHOSEN}
     changed = [
         [one_word(name, column[row]) for name, column in columns.items() if column[row] != column[0]]
         for row in range(1, len(layouts.sharding))
