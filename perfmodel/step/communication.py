@@ -93,7 +93,7 @@ def by_library(setting: Setting) -> bool:
         return False
     if asked in ("auto", *ALWAYS):
         return True
-    several = bool(np.all(setting.domains > 1))
+    several = ops.holds(setting.domains > 1)
     return asked in algorithms(several, adds(setting.intra_link, chip), rings_only(chip))
 
 

@@ -71,7 +71,8 @@ def fabric(setting: Setting, calibration: Calibration) -> Fabric:
     """Return the bandwidths and latencies of a setting, as bulk transfers see them."""
     # variables in host memory are reached over the host's link, whatever joins the accelerators
     inside = setting.host_link if setting.strategy == "parameter-server-local" else setting.intra_link
-    between, servers = narrowest(adapter_limits(setting, calibration)), at_servers(setting)
+    limits, servers = adapter_limits(setting, calibration), at_servers(setting)
+    between = narrowest(limits)
     return Fabric(
         _latency(inside),
         narrowest(inside_limits(setting, calibration)),
@@ -80,7 +81,7 @@ def fabric(setting: Setting, calibration: Calibration) -> Fabric:
         between if servers is setting else narrowest(adapter_limits(servers, calibration)),
         *_of_library(setting, inside, calibration),
         exchange_slowdown=exchange_slowdown(setting),
-        own_port=_own_port(setting, calibration, between),
+        own_port=_own_port(setting, calibration, limits),
         **_along_racks(setting, between, calibration),
     )
 
@@ -192,21 +193,26 @@ def _adapter_limits(
     return limits
 
 
-def _own_port(setting: Setting, calibration: Calibration, between: Any) -> Any:
+def _own_port(setting: Setting, calibration: Calibration, shared: dict[str, float]) -> Any:
     """Return what one rank sends alone, over its share of what all of its node send together [1].
 
     It has an adapter of its own at least and all that the machine may send, and no uplink of a rack slows it.
+
+    Parameters
+    ----------
+    setting, calibration : of the job
+    shared : ``adapter_limits`` of all of its node
     """
     ranks, machines = setting.accelerators_per_domain, setting.nodes_per_domain
     of_port, of_machine = ops.maximum(1.0, ranks / (setting.nics * machines)), ranks / machines
     more = {"link": of_port, "kernel": of_port, "connections": of_port, "machine": of_machine, "path": 1.0}
-    limits = adapter_limits(setting, calibration, 1.0)
+    limits = shared if racks_of(setting) is None else adapter_limits(setting, calibration, 1.0)
     alone: dict[str, Any] = {
         name: node_bandwidth(limits[name], factor, 1.0, 1.0)
         for name, factor in more.items()
         if name in limits
     }
-    return bandwidth_over_share(narrowest(alone), between)
+    return bandwidth_over_share(narrowest(alone), narrowest(shared))
 
 
 def machine_limit(setting: Setting) -> float | None:
