@@ -229,7 +229,7 @@ class Prediction(_Result):
     """How the job lies on its nodes."""
     defaults: list[str]
     """Options left open, with what they were taken to be."""
-    warnings: list[str]
+    warnings: list[str] = late()
     """What to doubt, in words."""
     scenario: Understood = late()
     """The question as it was understood."""
