@@ -309,10 +309,10 @@ def _baseline_time(setting: Setting, step: Step, constants: Calibration) -> floa
     """
     micro: int = setting.local_batch_size
     steps: float = setting.accumulation_steps
-    alone = setting._replace(world_size=1)
     work = step.work
     if setting.scaling == "strong":
         micro, steps = whole_batch(setting, constants)
+        alone = setting._replace(world_size=1)
         work = scaled(computation_of(alone, micro, constants, steps), step.anchor_factor)
     elif setting.workload.tables is not None:
         work = scaled(work_alone(setting, work, constants), step.anchor_factor)
