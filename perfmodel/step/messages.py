@@ -57,7 +57,7 @@ def _gradients(workload: Workload, element_bytes: int) -> _Gradients:
 def _bucketed(workload: Workload, element_bytes: int) -> _Gradients:
     """The same, merged as DistributedDataParallel does; a bucket is ready with its last tensor."""
     tensors = _gradients(workload, element_bytes)
-    return _merged(tensors, ddp_buckets(tensors.tensor_bytes.tolist()))
+    return _merged(tensors, ddp_buckets(tensors.tensor_bytes))
 
 
 def _merged(tensors: _Gradients, group: NDArray[np.intp]) -> _Gradients:
