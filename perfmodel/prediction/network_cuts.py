@@ -87,9 +87,10 @@ def cuts(setting: Setting) -> list[Cut]:
     node, asked = node_cut(setting), setting.scenario
     result = [_own_links(setting.world_size, setting.intra_link, node), node]
     rack = asked.rack_nodes
+    if rack is None or asked.oversubscription == 1:
+        return result
     # a domain may join nodes of several racks
-    apart = ops.holds(setting.nodes == setting.domains)
-    if rack is not None and asked.oversubscription > 1 and apart and ops.holds(setting.nodes > rack):
+    if ops.holds(setting.nodes == setting.domains) and ops.holds(setting.nodes > rack):
         result.append(_uplinks(setting.nodes, node, rack, asked.oversubscription))
     return result
 

@@ -135,7 +135,8 @@ def adapter_limits(
 
 def inside_limits(setting: Setting, calibration: Calibration) -> dict[str, float]:
     """Return what may bind all rings inside a node together [B/s], by what limits it, own runs included."""
-    return _moved(_inside_limits(setting, calibration), inside_link(setting), calibration)
+    link = inside_link(setting)
+    return _moved(_inside_limits(setting, link, calibration), link, calibration)
 
 
 def _moved(limits: dict[str, float], link: Link, calibration: Calibration) -> dict[str, float]:
@@ -254,8 +255,10 @@ def _latency(link: Link) -> float:
 def _along_racks(setting: Setting, between: Any, calibration: Calibration) -> dict[str, Any]:
     """The fields of a fabric that rings along racks need."""
     asked = setting.scenario
+    if asked.rack_nodes is None or setting.strategy != "all-reduce" or asked.placement != "contiguous":
+        return {}
     racks = filled_racks(asked.rack_nodes, ops.plain(setting.domains), ops.plain(setting.nodes))
-    if not racks or setting.strategy != "all-reduce" or asked.placement != "contiguous":
+    if not racks:
         return {}
     if asked.oversubscription == 1:
         return {"racks": racks}
@@ -272,26 +275,25 @@ def _along_racks(setting: Setting, between: Any, calibration: Calibration) -> di
 
 def inside_link(setting: Setting) -> Link:
     """Return the link that gradients cross inside a node: the host's, where the named one cannot join all."""
-    link, n = setting.intra_link, setting.accelerators_per_domain
+    link = setting.intra_link
     if setting.strategy == "parameter-server-local":
         return setting.host_link
-    if link.joins is not None and n > link.joins:
+    if link.joins is not None and setting.accelerators_per_domain > link.joins:
         return setting.host_link  # a bridge joins two cards; a ring of more passes the host's link
     if _is_mesh(setting, link) and not _mesh_bandwidth(setting, link):
         return setting.host_link  # the mesh closes no ring of so many
     return link
 
 
-def _inside_limits(setting: Setting, calibration: Calibration) -> dict[str, float]:
+def _inside_limits(setting: Setting, link: Link, calibration: Calibration) -> dict[str, float]:
     """Return what may bind all rings inside a node together [B/s], by what it is a limit of.
 
     ``link``: measured, found in the graph of a mesh, or the link's rate; ``sockets``: the way between the
     processors.
     """
-    link, n = inside_link(setting), setting.accelerators_per_domain
     if _is_mesh(setting, link):
         return {"link": _mesh_bandwidth(setting, link)}
-    limits: dict[str, Any] = {"link": ring_bandwidth(link, n, calibration)}
+    limits: dict[str, Any] = {"link": ring_bandwidth(link, setting.accelerators_per_domain, calibration)}
     if link.kind != "pcie":
         return limits
     if crosses_sockets(setting):
