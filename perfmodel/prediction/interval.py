@@ -329,8 +329,10 @@ def deviation(result: dict[str, Any], spread: Spread) -> Any:
 
 
 def _factors(result: dict[str, Any], spread: Spread, own: OwnEffects | None, scale: Scale) -> Factors:
-    expected, common = deviation(result, spread) * scale.factor, scale.factor
-    width = ops.exp(sum(_widths(result, spread))) * scale.factor
+    from perfmodel.step.profiled import NORMAL_80
+
+    width, common = ops.exp(sum(_widths(result, spread))) * scale.factor, scale.factor
+    expected = spread.quantile_80 / NORMAL_80 * width
     if own is not None:
         width = width * own.narrowing(result[OWN], result[LEAST], expected)
     else:

@@ -81,7 +81,7 @@ def fabric(setting: Setting, calibration: Calibration) -> Fabric:
         between if servers is setting else narrowest(adapter_limits(servers, calibration)),
         *_of_library(setting, inside, calibration),
         exchange_slowdown=exchange_slowdown(setting),
-        own_port=_own_port(setting, calibration, limits),
+        own_port=_own_port(setting, calibration, limits, between),
         **_along_racks(setting, between, calibration),
     )
 
@@ -194,7 +194,7 @@ def _adapter_limits(
     return limits
 
 
-def _own_port(setting: Setting, calibration: Calibration, shared: dict[str, float]) -> Any:
+def _own_port(setting: Setting, calibration: Calibration, shared: dict[str, float], between: Any) -> Any:
     """Return what one rank sends alone, over its share of what all of its node send together [1].
 
     It has an adapter of its own at least and all that the machine may send, and no uplink of a rack slows it.
@@ -202,7 +202,7 @@ def _own_port(setting: Setting, calibration: Calibration, shared: dict[str, floa
     Parameters
     ----------
     setting, calibration : of the job
-    shared : ``adapter_limits`` of all of its node
+    shared, between : ``adapter_limits`` of all of its node, and the least of them
     """
     ranks, machines = setting.accelerators_per_domain, setting.nodes_per_domain
     of_port, of_machine = ops.maximum(1.0, ranks / (setting.nics * machines)), ranks / machines
@@ -213,7 +213,7 @@ def _own_port(setting: Setting, calibration: Calibration, shared: dict[str, floa
         for name, factor in more.items()
         if name in limits
     }
-    return bandwidth_over_share(narrowest(alone), narrowest(shared))
+    return bandwidth_over_share(narrowest(alone), between)
 
 
 def machine_limit(setting: Setting) -> float | None:
