@@ -167,7 +167,7 @@ def widening_strengths(
 
 def reasons(
     setting: Setting,
-    result: dict[str, float],
+    result: dict[str, Any],
     spread: Spread,
     constants: Calibration,
     of_profile: float = 0.0,
@@ -237,7 +237,8 @@ def scale_by(result: dict[str, Any], mode: str = "specs") -> Scale:
         return scale_of(DATA_PARALLEL, NEW)
     together = result["several accelerators"] > 0
     classes = zip(scale_of(DATA_PARALLEL, TOGETHER), scale_of(DATA_PARALLEL, KNOWN), strict=True)
-    return Scale(*(ops.where(together, several, one) for several, one in classes))
+    chosen: Any = (ops.where(together, several, one) for several, one in classes)
+    return Scale(*chosen)
 
 
 class Factors(NamedTuple):
