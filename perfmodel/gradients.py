@@ -42,7 +42,7 @@ def slopes(of: Traced) -> list[Slope]:
     result = []
     for node in reversed(list(parents_first(of, _PARENTS))):
         gradient = gradients.get(id(node), 0.0)
-        acts, is_at_kink = bool(np.any(gradient)), id(node) in at_kink
+        acts, is_at_kink = np.count_nonzero(gradient) > 0, id(node) in at_kink
         if not (acts or is_at_kink):
             continue
         if node.leaf is not None:

@@ -29,6 +29,8 @@ from perfmodel.workloads.feed import CACHE
 
 Change = Callable[[Any, str, str], Any]
 """From a number, its name and its source to what takes its place."""
+Reaches = Callable[[str], bool]
+"""Whether it changes some number whose name begins so; others are not gone through."""
 
 SPECS = (
     "accelerator",
@@ -104,6 +106,11 @@ OF_COLLECTIVES = "fitted to measured collectives"
 OF_TRANSFORMERS = "fitted to measured steps"
 
 
+def everything(_: str) -> bool:
+    """Return that a change reaches any number."""
+    return True
+
+
 class Leaves(NamedTuple):
     """A setting and its constants with other numbers."""
 
@@ -113,10 +120,17 @@ class Leaves(NamedTuple):
     """What ``perfmodel.tracing.Trace.learned`` takes."""
 
 
-def with_leaves(setting: Setting, constants: Calibration, change: Change) -> Leaves:
+def with_leaves(
+    setting: Setting, constants: Calibration, change: Change, reaches: Reaches = everything
+) -> Leaves:
     """Return a setting and its constants with every number replaced by what ``change`` makes of it.
 
     A number that is used in two places, as that of a link inside and between nodes, is changed once.
+
+    Parameters
+    ----------
+    setting, constants : that hold the numbers
+    change, reaches : what takes their place, and which of them it may change; by default any
     """
     trace = TRACE.get()
     if trace is not None:
@@ -126,7 +140,8 @@ def with_leaves(setting: Setting, constants: Calibration, change: Change) -> Lea
     for field in SPECS:
         spec = getattr(setting, field)
         if spec is not None:
-            specs[spec.id] = specs.get(spec.id) or _record(spec, spec.id, change)
+            is_changed = spec.id not in specs and reaches(f"{spec.id}.")
+            specs[spec.id] = _record(spec, spec.id, change) if is_changed else specs.get(spec.id, spec)
             changed[field] = specs[spec.id]
     peaks: dict[Any, Any] = {**setting.accelerator.peak_flops}
     if setting.peak_format in peaks and peaks[setting.peak_format].value == setting.peak_flops:
@@ -150,10 +165,11 @@ def with_leaves(setting: Setting, constants: Calibration, change: Change) -> Lea
     changed["scenario"] = _with(
         setting.scenario, {name: change(value, name, OF_SCENARIO) for name, value in options.items()}
     )
-    constants, learned = _constants(constants, change)
+    constants, learned = _constants(constants, change, reaches)
     if setting.layout is None:
-        changed["workload"] = _workload(setting.workload, change)
-        if has_layouts(setting.workload):
+        if reaches(f"{setting.workload.id}."):
+            changed["workload"] = _workload(setting.workload, change)
+        if has_layouts(setting.workload) and _reaches_transformers(reaches):
             constants = constants._replace(transformers=_named(constants.transformers, change))
     else:
         changed["layout"] = _layout(setting.layout, changed, change)
@@ -162,7 +178,7 @@ def with_leaves(setting: Setting, constants: Calibration, change: Change) -> Lea
         if any(part is not getattr(network, name) for name, part in parts.items()):
             changed["workload"] = replace(network, **parts)
         changed["framework"] = _software(setting, change)
-        learned[TRANSFORMERS] = _parameters(change)
+        learned[TRANSFORMERS] = _parameters(change, reaches)
     return Leaves(setting._replace(**changed), constants, learned)
 
 
@@ -256,9 +272,16 @@ def _software(setting: Setting, change: Change) -> Any:
     return _with(facts, {"gradient_bytes": travels})
 
 
-def _parameters(change: Change) -> Any:
+def _parameters(change: Change, reaches: Reaches) -> Any:
     known = transformers.shipped()
+    if not _reaches_transformers(reaches):
+        return known
     return _with(known, {"parameters": _named(known.parameters, change)})
+
+
+def _reaches_transformers(reaches: Reaches) -> bool:
+    """Return whether a change reaches any number that is learned of transformers."""
+    return reaches("transformers.") or reaches("efficiency.")
 
 
 def _named(parameters: Mapping[str, float], change: Change) -> dict[str, Any]:
@@ -298,15 +321,20 @@ def _workload(workload: Workload, change: Change) -> Workload:
     return workload.with_counts(columns, tensors, others)
 
 
-def _constants(constants: Calibration, change: Change) -> tuple[Calibration, dict[str, Any]]:
-    efficiency = constants.efficiency.with_numbers(
-        lambda value, name: change(value, f"efficiency.{name}", FITTED)
-    )
+def _constants(
+    constants: Calibration, change: Change, reaches: Reaches
+) -> tuple[Calibration, dict[str, Any]]:
+    changed: dict[str, Any] = {}
+    if reaches("efficiency."):
+        changed["efficiency"] = constants.efficiency.with_numbers(
+            lambda value, name: change(value, f"efficiency.{name}", FITTED)
+        )
     known = collectives.shipped()
+    if not any(map(reaches, ("collectives.", "constants.", "link_fraction."))):
+        return _with(constants, changed), {collectives.COLLECTIVES: known}
     parameters = {
         name: change(value, f"collectives.{name}", OF_COLLECTIVES) for name, value in known.parameters.items()
     }
-    changed: dict[str, Any] = {"efficiency": efficiency}
     for field, name in LATENCIES.items():
         value = getattr(constants, field)
         changed[field] = (

@@ -27,7 +27,7 @@ def numeric_result(function: Callable[..., Any], arguments: Any, keywords: Any) 
     finally:
         TRACE.reset(token)
     bound.apply_defaults()
-    name = None if trace is None else trace.names().get(inspect.unwrap(function).__code__)
+    name = None if trace is None else trace.names().get(id(inspect.unwrap(function).__code__))
     call = None if name is None else Call(name, dict(bound.arguments), is_numeric=True)
     if trace is not None and call is not None:
         trace.calls.append(call)

@@ -138,6 +138,11 @@ def where(condition: Any, a: Real, b: Real) -> Real:
     return library.where(condition, a, b)
 
 
+def holds(condition: Any) -> bool:
+    """Whether a condition holds; of an array, for all elements."""
+    return condition if type(condition) is bool else bool(condition.all())
+
+
 def log1p(x: Real) -> Real:
     """The natural logarithm of 1 + x."""
     if type(x) is float:

@@ -6,6 +6,7 @@ the model does not know is refused.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from perfmodel.errors import InputError
@@ -234,6 +235,7 @@ def predicts_tokens(workload: Workload) -> bool:
     return model is not None and model.predicts_next_token and workload.tokens is not None
 
 
+@lru_cache(maxsize=256)
 def named_software(text: str, workload: Workload, shards: bool | None, catalogue: Catalogue) -> str:
     """Return the software that ``NAME`` or ``NAME@YEAR`` amounts to on one job, by its id, with the year.
 

@@ -319,15 +319,15 @@ def _formula_around(trace: Trace) -> Call | None:
     frame: FrameType | None = sys._getframe(2)
     outermost, names = None, trace.names()
     while frame is not None:
-        if frame.f_code in names:
+        if (name := names.get(id(frame.f_code))) is not None:
             outermost = frame
-            trace.ran.setdefault(names[frame.f_code])
+            trace.ran.setdefault(name)
         frame = frame.f_back
     if outermost is None:
         return None
     call = trace.running.get(outermost)
     if call is None:
-        call = trace.running[outermost] = Call(names[outermost.f_code], _arguments(outermost))
+        call = trace.running[outermost] = Call(names[id(outermost.f_code)], _arguments(outermost))
         trace.calls.append(call)
     return call
 

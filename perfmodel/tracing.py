@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any, ParamSpec, TypeVar
 
 from perfmodel.formula import FORMULAS
@@ -49,12 +49,15 @@ class Trace:
         self.learned: dict[str, Any] = {}
         """Traced numbers in the place of fits that functions read rather than take, by what they are of."""
         self.running: dict[FrameType, Call] = {}
-        self._names: dict[CodeType, str] = {}
+        self._names: dict[int, str] = {}
 
-    def names(self) -> dict[CodeType, str]:
-        """Return the registered formulas by their code; modules may be imported while numbers are traced."""
+    def names(self) -> dict[int, str]:
+        """Return the registered formulas by the identity of their code, which Python hashes as a whole.
+
+        Modules may be imported while numbers are traced.
+        """
         if len(self._names) != len(FORMULAS):
-            self._names = {entry.function.__code__: name for name, entry in FORMULAS.items()}
+            self._names = {id(entry.function.__code__): name for name, entry in FORMULAS.items()}
         return self._names
 
 

@@ -11,6 +11,10 @@ from perfmodel.calibration import calibration
 from perfmodel.gradients import slopes
 from perfmodel.leaves import COUNTS, with_leaves
 from perfmodel.prediction.assemble import settled
+from perfmodel.sensitivity.case import answer, with_numbers
+from perfmodel.sensitivity.elasticity import case_of
+from perfmodel.sensitivity.inputs import INPUTS
+from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.layout import DEGREES
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.evaluate import outcome
@@ -142,3 +146,31 @@ def test_traced_numbers_give_the_same_answer_and_its_derivatives(scenario):
             )
             difference = (high - low) / (math.log1p(STEP) - math.log1p(-STEP))
             assert exact.get(name, 0.0) == pytest.approx(difference, abs=1e-6), name
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        {"world_size": 32, "workload": "resnet50"},
+        {"world_size": 16, "workload": "dlrm", "accelerator": "a100-sxm4-80gb"},
+        {"world_size": 8, "workload": "resnet50", "input": "real", "anchor": "iteration_time=0.145s@1"},
+        {**MIXTRAL, "expert_parallel": 8, "rack_nodes": 2, "oversubscription": 4.0},
+    ],
+    ids=named,
+)
+def test_only_numbers_that_a_change_reaches_are_gone_through(scenario):
+    case = case_of(scenario, CATALOGUE, calibration(), Conditions())
+    for each in INPUTS:
+        changed = each.scaled(case, 1.25)
+        seen: list[str] = []
+
+        def change(value, name, source, *, changed=changed, seen=seen):
+            seen.append(name)
+            return changed.multiplied(value, name, source)
+
+        with_leaves(changed.setting, changed.constants, change, changed.reaches)
+        some = len(seen)
+        with_leaves(changed.setting, changed.constants, change)
+        assert some < len(seen) - some
+        with with_numbers(changed, changed.multiplied) as whole:
+            assert answer(changed) == answer(whole), each.name

@@ -113,7 +113,7 @@ def _chain_curve(at: Place, p: Values) -> Curve:
 
 def _several(at: Place) -> bool:
     """Whether a place, or places that are alike in this, has more than one node."""
-    return bool(at.nodes > 1) if np.ndim(at.nodes) == 0 else bool(np.all(at.nodes > 1))
+    return ops.holds(at.nodes > 1)
 
 
 def _of(table: Any, index: Any) -> Any:

@@ -8,7 +8,7 @@ backward pass; static graphs and unused parameters change the first.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from perfmodel.formula import formula
@@ -27,7 +27,7 @@ BUCKET_CAP_BYTES = 25 * 2**20
 @numeric
 @formula(cites="li2020", symbolic=False)
 def ddp_buckets(
-    tensor_bytes: Sequence[float],
+    tensor_bytes: Iterable[float],
     first_bucket_bytes: float = FIRST_BUCKET_BYTES,
     bucket_cap_bytes: float = BUCKET_CAP_BYTES,
 ) -> NDArray[np.intp]:

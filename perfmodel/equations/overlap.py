@@ -25,7 +25,7 @@ MANY_ROWS = 1024
 
 
 @formula(cites=("zhang2017", "shi2018"), symbolic=False)
-def communication_finish_time(ready_times: Any, communication_times: Any) -> NDArray[np.float64]:
+def communication_finish_time(ready_times: Any, communication_times: Any) -> Any:
     r"""When the last message ends, sent one after another in the order they become ready (wait-free).
 
     .. math:: T = \max_k\left(r_k + \sum_{i \ge k} c_i\right)
@@ -47,7 +47,7 @@ def communication_finish_time(ready_times: Any, communication_times: Any) -> NDA
     Ready at 3, 5, 7, 8, lasting 1, 4, 0.5, 0.5: the second starts at 5 and
     everything after it waits in line, 5 + 4 + 0.5 + 0.5.
 
-    >>> float(communication_finish_time([3, 5, 7, 8], [1, 4, 0.5, 0.5]))
+    >>> communication_finish_time([3, 5, 7, 8], [1, 4, 0.5, 0.5])
     10.0
     """
     import numpy as np
@@ -58,7 +58,7 @@ def communication_finish_time(ready_times: Any, communication_times: Any) -> NDA
     if ready.size * communication.size < MANY_ROWS * messages**2:
         remaining = np.add.accumulate(communication[..., ::-1], axis=-1)[..., ::-1]
         finish = np.maximum.reduce(ready + remaining, axis=-1)
-        return finish
+        return finish if finish.ndim else finish.item()
     # many rows: message by message from the last, so that no array of shape (..., K) has to be made
     ready = np.ascontiguousarray(np.moveaxis(ready, -1, 0))
     communication = np.ascontiguousarray(np.moveaxis(communication, -1, 0))
@@ -72,9 +72,7 @@ def communication_finish_time(ready_times: Any, communication_times: Any) -> NDA
 
 
 @formula(cites=("zhang2017", "shi2018"), symbolic=False)
-def exposed_communication_time(
-    ready_times: Any, communication_times: Any, backward_time: Any
-) -> NDArray[np.float64]:
+def exposed_communication_time(ready_times: Any, communication_times: Any, backward_time: Any) -> Any:
     r"""Communication that outlasts the backward pass.
 
     .. math:: t_x = \max\left(0, \max_k\left(r_k + \sum_{i \ge k} c_i\right) - t_b\right)
@@ -96,14 +94,11 @@ def exposed_communication_time(
     --------
     The messages of ``communication_finish_time`` end at 10, the backward pass at 8.
 
-    >>> float(exposed_communication_time([3, 5, 7, 8], [1, 4, 0.5, 0.5], 8))
+    >>> exposed_communication_time([3, 5, 7, 8], [1, 4, 0.5, 0.5], 8)
     2.0
     """
-    import numpy as np
-
     finish = communication_finish_time(ready_times, communication_times)
-    exposed: NDArray[np.float64] = np.maximum(finish - backward_time, 0.0)
-    return exposed
+    return ops.maximum(finish - backward_time, 0.0)
 
 
 @formula(cites=(), symbolic=False)  # whose maximum takes away what rounding leaves, and is no choice

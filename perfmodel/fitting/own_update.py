@@ -74,7 +74,7 @@ def _half_width(setting: Setting, constants: Calibration) -> float:
     """Return half the 80 % interval of a job of copies from specs, in log time, its options known."""
     step = evaluate(setting, constants)
     strengths: dict[str, Any] = widening_strengths(setting, step.work, step.terms, constants)
-    near, _ = factors(strengths | {OPEN: {}}, "specs", constants)
+    near, *_ = factors(strengths | {OPEN: {}}, "specs", constants)
     return math.log(near)
 
 

@@ -16,7 +16,7 @@ from perfmodel.prediction.interval import interval, mode_of, unseen_link, wideni
 from perfmodel.prediction.limits import network_limit, replicas_alone
 from perfmodel.prediction.memory import does_not_fit, memory_needed
 from perfmodel.prediction.numbers import Evaluated, Exchange, job_of_copies, prediction_of
-from perfmodel.prediction.result import NO_UPDATES, Prediction
+from perfmodel.prediction.result import NO_UPDATES, Memory, Prediction
 from perfmodel.prediction.traffic import traffic_of
 from perfmodel.prediction.verdict import placement, slower_than_one, verdict
 from perfmodel.resolve import ONE_PROCESS, Setting, resolve
@@ -216,6 +216,30 @@ def _predicted(setting: Setting, constants: Calibration) -> Prediction:
     over = Exchange(unseen_link(setting, constants), least_exchange_rate(setting), slowest)
     job, width = job_of_copies(setting, step, baseline_time, over, constants)
     memory = memory_needed(setting, constants, job.need)
+    updates = NO_UPDATES
+    if setting.updates is not None:
+        from perfmodel.prediction.updates import updates_of
+
+        updates = updates_of(setting, step, constants)
+    return prediction_of(
+        job,
+        constants,
+        interval=None if width is None else interval(setting, width, constants),
+        mode="anchored" if setting.scenario.anchor else "traced" if setting.profile else "specs",
+        memory=memory,
+        verdict=partial(checked, verdict, setting, step, constants),
+        network_limit=partial(checked, network_limit, setting, constants),
+        placement=partial(placement, setting),
+        warnings=partial(checked, _warnings, setting, step, job, memory, constants),
+        traffic=partial(checked, traffic_of, setting, step),
+        **updates,
+    )
+
+
+def _warnings(
+    setting: Setting, step: Step, job: Evaluated, memory: Memory, constants: Calibration
+) -> list[str]:
+    """Return what to doubt of a prediction, in words."""
     warnings = [
         *setting.warnings,
         *_chosen(setting, step, constants),
@@ -229,26 +253,12 @@ def _predicted(setting: Setting, constants: Calibration) -> Prediction:
             warnings.append(alone)
     if (mfu := job.figures["mfu"]) > 1 + _ROUNDING:
         warnings.append(f"{mfu:.3g} times the {setting.precision} peak: {_above_peak(setting, step)}")
-    updates = NO_UPDATES
     if setting.updates is not None:
-        from perfmodel.prediction.updates import discarded_note, updates_of
+        from perfmodel.prediction.updates import discarded_note
 
         if (note := discarded_note(setting.updates, setting.world_size)) is not None:
             warnings.append(note)
-        updates = updates_of(setting, step, constants)
-    return prediction_of(
-        job,
-        constants,
-        interval=None if width is None else interval(setting, width, constants),
-        mode="anchored" if setting.scenario.anchor else "traced" if setting.profile else "specs",
-        memory=memory,
-        verdict=partial(checked, verdict, setting, step, constants),
-        network_limit=partial(checked, network_limit, setting, constants),
-        placement=partial(placement, setting),
-        warnings=warnings,
-        traffic=partial(checked, traffic_of, setting, step),
-        **updates,
-    )
+    return warnings
 
 
 def _chosen(setting: Setting, step: Step, constants: Calibration) -> list[str]:
@@ -299,10 +309,10 @@ def _baseline_time(setting: Setting, step: Step, constants: Calibration) -> floa
     """
     micro: int = setting.local_batch_size
     steps: float = setting.accumulation_steps
-    alone = setting._replace(world_size=1)
     work = step.work
     if setting.scaling == "strong":
         micro, steps = whole_batch(setting, constants)
+        alone = setting._replace(world_size=1)
         work = scaled(computation_of(alone, micro, constants, steps), step.anchor_factor)
     elif setting.workload.tables is not None:
         work = scaled(work_alone(setting, work, constants), step.anchor_factor)

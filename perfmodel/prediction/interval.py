@@ -17,11 +17,11 @@ from perfmodel.evidence import (
     KNOWN,
     NEW,
     TOGETHER,
-    Open,
     Scale,
     left_open,
     reason,
     scale_of,
+    wider_by_open,
 )
 from perfmodel.prediction.bound import NOT_KNOWN, Alone, cut_ends, interval_of
 from perfmodel.prediction.limits import crossed_link
@@ -169,16 +169,16 @@ def widening_strengths(
 
 def reasons(
     setting: Setting,
-    result: dict[str, float],
+    result: dict[str, Any],
     spread: Spread,
     constants: Calibration,
-    deviation: float = 0.0,
+    of_profile: float = 0.0,
 ) -> list[str]:
     """Return in words why an interval is wider than usual, and by which factor, the largest first.
 
     Last come a profile's own numbers, by their relative deviation.
     """
-    measured = [f"the profile's own numbers are {deviation:.0%} uncertain"] if deviation > NOTED else []
+    measured = [f"the profile's own numbers are {of_profile:.0%} uncertain"] if of_profile > NOTED else []
     if result.get(AGAIN):
         return measured
     widths = dict(zip(spread.weights, _widths(result, spread), strict=True))
@@ -206,7 +206,7 @@ def reasons(
         (math.exp(widths[name]), REASONS[name].format(**facts), novel if name == IS_NEW else None)
         for name in noticed
     ]
-    opened = _left_open(result, spread, scale_by(result).factor)
+    opened = left_open(DATA_PARALLEL, result[OPEN], deviation(result, spread) * scale_by(result).factor)
     said += [(each.factor, each.words, Scale(each.factor, each.sources)) for each in opened]
     in_order = sorted(said, key=lambda each: -each[0])
     wide = [reason(words, factor, scale) for factor, words, scale in in_order if factor > 1 + NOTICED]
@@ -235,16 +235,28 @@ def scale_by(result: dict[str, Any], mode: str = "specs") -> Scale:
     """
     if mode != "specs":
         return scale_of(DATA_PARALLEL, ANCHORED)
-    known, new, together = (scale_of(DATA_PARALLEL, job) for job in (KNOWN, NEW, TOGETHER))
+    if result[IS_NEW]:
+        return scale_of(DATA_PARALLEL, NEW)
+    together = result["several accelerators"] > 0
+    classes = zip(scale_of(DATA_PARALLEL, TOGETHER), scale_of(DATA_PARALLEL, KNOWN), strict=True)
+    chosen: Any = (ops.where(together, several, one) for several, one in classes)
+    return Scale(*chosen)
 
-    def chosen(*of: float) -> Any:
-        return ops.where(result[IS_NEW], of[1], ops.where(result["several accelerators"], of[2], of[0]))
 
-    return Scale(*map(chosen, known, new, together))
+class Factors(NamedTuple):
+    """By how much times may be off either way, numbers or arrays."""
+
+    factor_80: Any
+    """With a confidence of 80 %."""
+    factor_95: Any
+    scale: Scale
+    """By how much errors on new rows exceed those on development rows."""
+    common: Any
+    """By which that, and options left to their defaults, widen the interval in log time."""
 
 
-def factors(result: dict[str, Any], mode: str, constants: Calibration) -> tuple[Any, Any]:
-    """Return by how much the time may be off either way, with 80 and 95 % confidence, numbers or arrays.
+def factors(result: dict[str, Any], mode: str, constants: Calibration) -> Factors:
+    """Return by how much the time may be off either way, numbers or arrays.
 
     A measurement to start from can only narrow what is known from specs, and from one's own runs.
 
@@ -255,20 +267,20 @@ def factors(result: dict[str, Any], mode: str, constants: Calibration) -> tuple[
     constants : what was learned of the conditions
     """
     spreads, own = constants.spread, constants.own
-    wider = scale_by(result, mode).factor
     if mode == "specs":
-        return _factors(result, spreads[mode], own, wider)
+        return _factors(result, spreads[mode], own, scale_by(result))
     result = result | {OPEN: {}}
-    near, far = _factors(result, spreads[mode], None, wider)
+    measured = _factors(result, spreads[mode], None, scale_by(result, mode))
     if "specs" not in spreads:
-        return near, far
-    limits = _factors(result, spreads["specs"], own, scale_by(result).factor)
-    near, far = ops.minimum(near, limits[0]), ops.minimum(far, limits[1])
+        return measured
+    near, far, *_ = _factors(result, spreads["specs"], own, scale_by(result))
     if not (again := result.get(AGAIN)):
-        return near, far
+        return measured._replace(
+            factor_80=ops.minimum(measured.factor_80, near), factor_95=ops.minimum(measured.factor_95, far)
+        )
     from perfmodel.step.profiled import NORMAL_80, NORMAL_95
 
-    return math.exp(NORMAL_80 * again), math.exp(NORMAL_95 * again)
+    return measured._replace(factor_80=math.exp(NORMAL_80 * again), factor_95=math.exp(NORMAL_95 * again))
 
 
 def alone_of(
@@ -303,7 +315,7 @@ def alone_of(
     of_one = result | dict.fromkeys(NOT_COMPUTING, 0.0)
     if constants.own is not None:
         of_one[OWN] = constants.own.settles(conditions(setting), 0.0, 0.0)
-    near, far = factors(of_one, mode, constants)
+    near, far, *_ = factors(of_one, mode, constants)
     return Alone(alone / near, alone / far)
 
 
@@ -319,23 +331,17 @@ def deviation(result: dict[str, Any], spread: Spread) -> Any:
     return spread.quantile_80 / NORMAL_80 * ops.exp(sum(_widths(result, spread)))
 
 
-def _left_open(result: dict[str, Any], spread: Spread, wider: Any) -> list[Open]:
-    """Return what options that are left to their defaults add, without runs of one's own."""
-    return left_open(DATA_PARALLEL, result[OPEN], deviation(result, spread) * wider)
+def _factors(result: dict[str, Any], spread: Spread, own: OwnEffects | None, scale: Scale) -> Factors:
+    from perfmodel.step.profiled import NORMAL_80
 
-
-def _wider_by_open(result: dict[str, Any], spread: Spread, wider: Any) -> Any:
-    """Return by which factor they widen an interval, in log time."""
-    return math.prod(each.factor for each in _left_open(result, spread, wider))
-
-
-def _factors(result: dict[str, Any], spread: Spread, own: OwnEffects | None, wider: Any) -> tuple[Any, Any]:
-    scale = ops.exp(sum(_widths(result, spread))) * wider
+    width, common = ops.exp(sum(_widths(result, spread))) * scale.factor, scale.factor
+    expected = spread.quantile_80 / NORMAL_80 * width
     if own is not None:
-        scale = scale * own.narrowing(result[OWN], result[LEAST], deviation(result, spread) * wider)
+        width = width * own.narrowing(result[OWN], result[LEAST], expected)
     else:
-        scale = scale * _wider_by_open(result, spread, wider)
-    return ops.exp(spread.quantile_80 * scale), ops.exp(spread.quantile_95 * scale)
+        wider = wider_by_open(DATA_PARALLEL, result[OPEN], expected)
+        width, common = width * wider, common * wider
+    return Factors(ops.exp(spread.quantile_80 * width), ops.exp(spread.quantile_95 * width), scale, common)
 
 
 class Width(NamedTuple):
@@ -345,6 +351,9 @@ class Width(NamedTuple):
     """Of the intervals, as of ``cut_ends`` [s]."""
     strengths: dict[str, Any]
     mode: str
+    scale: Scale
+    common: Any
+    """As of ``Factors``."""
     deviation: Any
     """Relative, of a profile's own numbers."""
     least_time: Any
@@ -371,16 +380,17 @@ def width_of(
     if mode not in constants.spread:
         return None
     result = strengths(setting, step.work, step.terms, link, constants)
-    near, far = factors(result, mode, constants)
+    near, far, scale, common = factors(result, mode, constants)
     deviation: Any = 0.0
     if setting.profile is not None:
         from perfmodel.step.profiled import NORMAL_80, NORMAL_95, noise, noisy
 
         deviation = noise(setting, setting.profile, step.terms)
         near, far = noisy(near, NORMAL_80, deviation), noisy(far, NORMAL_95, deviation)
-    ends = scale_by(result, mode).ends(time, near, far)
+    ends = scale.ends(time, near, far)
     alone = alone_of(setting, step.work.alone(setting.accumulation_steps), result, mode, constants, deviation)
-    return Width(cut_ends(ends, time, least_time, alone), result, mode, deviation, least_time)
+    ends = cut_ends(ends, time, least_time, alone)
+    return Width(ends, result, mode, scale, common, deviation, least_time)
 
 
 def interval(setting: Setting, width: Width, constants: Calibration) -> Interval:
@@ -388,12 +398,10 @@ def interval(setting: Setting, width: Width, constants: Calibration) -> Interval
     spread, result = constants.spread[width.mode], width.strengths
     if width.mode != "specs" or constants.own is not None:
         result = result | {OPEN: {}}  # what was measured settles them
-    scale = scale_by(result, width.mode)
-    common = scale.factor * _wider_by_open(result, spread, scale.factor)
     return interval_of(
         width.ends,
         width.least_time,
-        no_95=NO_REPEATS if result.get(AGAIN) else scale.no_95,
+        no_95=NO_REPEATS if result.get(AGAIN) else width.scale.no_95,
         wider_because=partial(reasons, setting, result, spread, constants, width.deviation),
-        scale=1.0 if result.get(AGAIN) else float(common),
+        scale=1.0 if result.get(AGAIN) else float(width.common),
     )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from perfmodel import ops
 from perfmodel.calibration import Calibration
+from perfmodel.prediction.absurd import checked
 from perfmodel.prediction.memory_odds import odds_of
 from perfmodel.prediction.open_options import not_stated
 from perfmodel.prediction.result import DeviceMemory, Memory
@@ -35,7 +38,7 @@ def need_of(setting: Setting, constants: Calibration, job: Job | None = None) ->
 
     job = job_of(case_of_setting(setting)) if job is None else job
     memory, capacity = memory_of_job(job), setting.accelerator.memory_capacity
-    return Need(memory._asdict(), memory.total, capacity, largest_micro_batch(job, capacity))
+    return Need(memory._asdict(), memory.total, capacity, partial(largest_micro_batch, job, capacity))
 
 
 def memory_needed(setting: Setting, constants: Calibration, need: Need | None = None) -> Memory:
@@ -54,10 +57,14 @@ def memory_needed(setting: Setting, constants: Calibration, need: Need | None = 
         fits=bool(needed <= capacity),
         **odds_of(float(needed), capacity, unknown)._asdict(),
         not_stated=unknown,
-        largest_local_batch_size=int(largest),
+        largest_local_batch_size=partial(checked, _whole, largest) if callable(largest) else int(largest),
         rows=rows,
         devices=_devices(setting, rows),
     )
+
+
+def _whole(number: Callable[[], Any]) -> int:
+    return int(number())
 
 
 def unfit(setting: Setting, constants: Calibration) -> str | None:

@@ -45,18 +45,13 @@ class Cut(NamedTuple):
         return str(words).format(*parts)
 
 
-def _holds(condition: Any) -> bool:
-    """Whether a condition holds; of an array, for all elements (which agree)."""
-    return condition if isinstance(condition, bool) else bool(condition.all())
-
-
 def node_cut(setting: Setting) -> Cut:
     """Return the cut through the adapters of every node, or NVLink domain."""
-    limit, joined = machine_limit(setting), setting.nodes_per_domain
-    group = NODE if _holds(setting.domains == setting.nodes) else DOMAIN
+    limit, joined, groups = machine_limit(setting), setting.nodes_per_domain, setting.domains
+    group = NODE if ops.holds(groups == setting.nodes) else DOMAIN
     per_domain, nics = setting.accelerators_per_domain, setting.nics * joined
-    cut = _adapters(setting.domains, per_domain, setting.inter_link, nics, group)
-    if limit is None or _holds(limit * joined >= cut.bandwidth):
+    cut = _adapters(groups, per_domain, setting.inter_link, nics, group)
+    if limit is None or ops.holds(limit * joined >= cut.bandwidth):
         return cut
     words, *parts = cut.description
     limited = (f"{words} (limited as {{}} is)", *parts, setting.node.id)
@@ -85,16 +80,17 @@ def cuts(setting: Setting) -> list[Cut]:
     setting : counts may be arrays of places that are cut alike: all in one node or all in several, all in
         one rack or all in several
     """
-    if _holds(setting.world_size <= 1):
+    if ops.holds(setting.world_size <= 1):
         return []
-    if _holds(setting.domains <= 1):
+    if ops.holds(setting.domains <= 1):
         return [_own_links(setting.world_size, setting.intra_link, None)]
     node, asked = node_cut(setting), setting.scenario
     result = [_own_links(setting.world_size, setting.intra_link, node), node]
     rack = asked.rack_nodes
+    if rack is None or asked.oversubscription == 1:
+        return result
     # a domain may join nodes of several racks
-    apart = _holds(setting.nodes == setting.domains)
-    if rack is not None and asked.oversubscription > 1 and apart and _holds(setting.nodes > rack):
+    if ops.holds(setting.nodes == setting.domains) and ops.holds(setting.nodes > rack):
         result.append(_uplinks(setting.nodes, node, rack, asked.oversubscription))
     return result
 
@@ -148,7 +144,7 @@ def exchange_limits(setting: Setting) -> list[tuple[Any, Cut]]:
     Empty where nothing travels, and for strategies within a node, which may copy over the host.
     """
     if setting.strategy == "parameter-server":
-        if _holds(setting.world_size <= 1):
+        if ops.holds(setting.world_size <= 1):
             return []
         # every node sends its sum to the servers, each of which takes in its share from every node
         cut = node_cut(setting)

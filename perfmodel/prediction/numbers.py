@@ -74,7 +74,7 @@ def prediction_of(
     verdict: Callable[[], str],
     network_limit: Callable[[], str | None],
     placement: Callable[[], str],
-    warnings: list[str],
+    warnings: Callable[[], list[str]],
     traffic: Callable[[], list[Traffic]],
     **others: Any,
 ) -> Prediction:

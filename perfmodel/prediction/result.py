@@ -51,7 +51,7 @@ class Memory(_Result):
     """Upper end of it [B]."""
     not_stated: list[str] = fresh(list)
     """Options that decide the memory and are left to their defaults: the interval is wider for them."""
-    largest_local_batch_size: int
+    largest_local_batch_size: int = late()
     """The largest that fits; 0 where not even the model does."""
     rows: dict[str, float] = fresh(dict)
     """What it is made of, summing to ``bytes``; empty in answers saved before there were any."""
@@ -229,7 +229,7 @@ class Prediction(_Result):
     """How the job lies on its nodes."""
     defaults: list[str]
     """Options left open, with what they were taken to be."""
-    warnings: list[str]
+    warnings: list[str] = late()
     """What to doubt, in words."""
     scenario: Understood = late()
     """The question as it was understood."""

@@ -45,21 +45,29 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
         setting, case, constants, start, left_to_defaults(setting)
     )
     reasons: Any = partial(why_wider, new)
-    scale, warnings, terms = float(new.common), list(setting.warnings), job.terms
+    scale, terms = float(new.common), job.terms
     if start is not None:
-        from perfmodel.prediction.own_transformers import narrowed, remarks
+        from perfmodel.prediction.own_transformers import narrowed
 
         _, reasons, scale = narrowed(setting, new, start)
-        time = float(job.iteration_time)
-        warnings += remarks(setting, (float(new.spread), float(spread)), start, constants, time, least_time)
-    warnings += _caveats(setting, layout, bool(case.stack.flash) and not case.stack.checkpoints_operations)
-    if job.figures["scaling_efficiency"] > 1:
-        warnings.append(
-            "scaling efficiency above 100 %: replicas share weight updates that one replica alone does whole"
-        )
     memory = memory_needed(setting, constants, job.need)
-    if not memory.fits:
-        warnings.append(does_not_fit(setting, memory))
+
+    def warnings() -> list[str]:
+        """Return what to doubt, in words."""
+        result = list(setting.warnings)
+        if start is not None:
+            from perfmodel.prediction.own_transformers import remarks
+
+            time, spreads = float(job.iteration_time), (float(new.spread), float(spread))
+            result += remarks(setting, spreads, start, constants, time, least_time)
+        result += _caveats(setting, layout, bool(case.stack.flash) and not case.stack.checkpoints_operations)
+        if job.figures["scaling_efficiency"] > 1:
+            result.append(
+                "scaling efficiency above 100 %: replicas share weight updates that one replica alone does "
+                "whole"
+            )
+        return result if memory.fits else [*result, does_not_fit(setting, memory)]
+
     again = again_over_model(model, layout, case.stack, case.sequence_length, float(layout.global_batch_size))
     idle = float(terms["bubble_time"] + terms["unequal_stages_time"])
     limit = cache(partial(_network_limit, setting, ranks))

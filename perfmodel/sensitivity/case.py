@@ -10,7 +10,7 @@ from perfmodel import ops
 from perfmodel.calibration import Calibration
 from perfmodel.economics import Servers, idle_power, rates
 from perfmodel.failures import states_bytes
-from perfmodel.leaves import WHILE_TRACING, Change, with_leaves
+from perfmodel.leaves import WHILE_TRACING, Change, Reaches, everything, with_leaves
 from perfmodel.prices import Price
 from perfmodel.resolve import Setting
 from perfmodel.specs.accelerator import Accelerator
@@ -35,6 +35,10 @@ class Names:
     def __contains__(self, name: str) -> bool:
         return name in self.exact or name.startswith(self.beginnings)
 
+    def reach(self, beginning: str) -> bool:
+        """Return whether some name that begins so may be among them."""
+        return beginning.startswith(self.beginnings) or any(name.startswith(beginning) for name in self.exact)
+
 
 class Case(NamedTuple):
     """What a time and a cost are computed from."""
@@ -58,6 +62,10 @@ class Case(NamedTuple):
                 value = value * factor
         return value
 
+    def reaches(self, beginning: str) -> bool:
+        """Return whether a factor is on some number whose name begins so."""
+        return any(names.reach(beginning) for names, _ in self.factors)
+
 
 class Answer(NamedTuple):
     """Time and cost of a case."""
@@ -69,7 +77,7 @@ class Answer(NamedTuple):
 
 
 @contextmanager
-def with_numbers(case: Case, change: Change) -> Iterator[Case]:
+def with_numbers(case: Case, change: Change, reaches: Reaches = everything) -> Iterator[Case]:
     """Give the case with every number replaced by what ``change`` makes of it.
 
     Caches are used where only numbers of the setting and its constants are, and they are plain.
@@ -78,7 +86,7 @@ def with_numbers(case: Case, change: Change) -> Iterator[Case]:
         names.are_read_while_tracing for names, _ in case.factors
     )
     with nullcontext(Trace()) if is_plain else tracing() as trace:
-        leaves = with_leaves(case.setting, case.constants, change)
+        leaves = with_leaves(case.setting, case.constants, change, reaches)
         trace.learned.update(leaves.learned)
         prices: dict[str, Any] = {
             name: price and price._replace(usd_per_hour=change(price.usd_per_hour, name, "the price list"))
@@ -90,7 +98,7 @@ def with_numbers(case: Case, change: Change) -> Iterator[Case]:
 def answer(case: Case) -> Answer:
     """Return the iteration time and the cost of a case."""
     if case.factors:
-        with with_numbers(case, case.multiplied) as changed:
+        with with_numbers(case, case.multiplied, case.reaches) as changed:
             return answer(changed)
     setting = case.setting
     step = outcome(setting, case.constants)

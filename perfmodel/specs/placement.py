@@ -62,7 +62,9 @@ def is_slice(node: Node, link: Link, between: str | None) -> bool:
 
 def domains(nodes: Any, node: Node, link: Link, between: str | None) -> Any:
     """Return the groups that exchange over adapters: nodes, domains of several, or the one of a slice."""
-    return nodes // nodes if is_slice(node, link, between) else link.domains(nodes, node.accelerators)
+    if link.domain is not None:
+        return link.domains(nodes, node.accelerators)
+    return nodes // nodes if is_slice(node, link, between) else nodes
 
 
 def in_domains(world_size: int, held: int, node: Node, link: Link, between: str | None) -> tuple[int, int]:

@@ -224,6 +224,7 @@ def _words(value: Any) -> str:
     return value if isinstance(value, str) else f"{value:g}"
 
 
+@lru_cache(maxsize=1024)
 def parts(text: str) -> tuple[str, int | None]:
     """Return the name and the year of ``NAME`` or ``NAME@YEAR``.
 

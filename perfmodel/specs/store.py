@@ -162,6 +162,10 @@ class Catalogue:
 
     def instances(self) -> tuple[Instance, ...]:
         """Return every cloud offer; a later folder's replaces the same offer in the same region."""
+        return self._offers
+
+    @cached_property
+    def _offers(self) -> tuple[Instance, ...]:
         from perfmodel.specs.instance import InstanceFile
 
         offers: dict[tuple[str, str, str | None], Instance] = {}

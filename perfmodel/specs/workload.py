@@ -203,12 +203,13 @@ class Workload:
     @cached_property
     def forward_flops(self) -> float:
         """FLOP of the forward pass of one sample."""
-        return sum(self.column("forward_flops").tolist())  # type: ignore[no-any-return]
+        return ops.number(self.column("forward_flops").sum())  # type: ignore[no-any-return]
 
     @cached_property
     def training_flops(self) -> float:
         """FLOP of the forward and backward pass of one sample."""
-        return self.forward_flops + sum(self.column("backward_flops").tolist())  # type: ignore[no-any-return]
+        backward: float = ops.number(self.column("backward_flops").sum())
+        return self.forward_flops + backward
 
     @cached_property
     def saved_elements(self) -> float:

@@ -90,7 +90,7 @@ def by_library(setting: Setting) -> bool:
         return False
     if asked in ("auto", *ALWAYS):
         return True
-    several = bool(np.all(setting.domains > 1))
+    several = ops.holds(setting.domains > 1)
     return asked in algorithms(several, adds(setting.intra_link, chip), rings_only(chip))
 
 
@@ -147,6 +147,7 @@ def communication(
     times = message_times(setting, sent.message_bytes, variants)
     backward_time = sum_over_layers(work.backward_by_layer)
     alone = times.sum(axis=-1)
+    alone = alone if alone.ndim else ops.number(alone)
     if setting.overlap == "fused":
         from perfmodel.equations.fusion import cycle_wait_time
 

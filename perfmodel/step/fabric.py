@@ -68,7 +68,8 @@ def fabric(setting: Setting, calibration: Calibration) -> Fabric:
     """Return the bandwidths and latencies of a setting, as bulk transfers see them."""
     # variables in host memory are reached over the host's link, whatever joins the accelerators
     inside = setting.host_link if setting.strategy == "parameter-server-local" else setting.intra_link
-    between, servers = narrowest(adapter_limits(setting, calibration)), at_servers(setting)
+    limits, servers = adapter_limits(setting, calibration), at_servers(setting)
+    between = narrowest(limits)
     return Fabric(
         _latency(inside),
         narrowest(inside_limits(setting, calibration)),
@@ -77,7 +78,7 @@ def fabric(setting: Setting, calibration: Calibration) -> Fabric:
         between if servers is setting else narrowest(adapter_limits(servers, calibration)),
         *_of_library(setting, inside, calibration),
         exchange_slowdown=exchange_slowdown(setting),
-        own_port=_own_port(setting, calibration, between),
+        own_port=_own_port(setting, calibration, limits, between),
         **_along_racks(setting, between, calibration),
     )
 
@@ -131,7 +132,8 @@ def adapter_limits(
 
 def inside_limits(setting: Setting, calibration: Calibration) -> dict[str, float]:
     """Return what may bind all rings inside a node together [B/s], by what limits it, own runs included."""
-    return _moved(_inside_limits(setting, calibration), inside_link(setting), calibration)
+    link = inside_link(setting)
+    return _moved(_inside_limits(setting, link, calibration), link, calibration)
 
 
 def _moved(limits: dict[str, float], link: Link, calibration: Calibration) -> dict[str, float]:
@@ -189,15 +191,20 @@ def _adapter_limits(
     return limits
 
 
-def _own_port(setting: Setting, calibration: Calibration, between: Any) -> Any:
+def _own_port(setting: Setting, calibration: Calibration, shared: dict[str, float], between: Any) -> Any:
     """Return what one rank sends alone, over its share of what all of its node send together [1].
 
     It has an adapter of its own at least and all that the machine may send, and no uplink of a rack slows it.
+
+    Parameters
+    ----------
+    setting, calibration : of the job
+    shared, between : ``adapter_limits`` of all of its node, and the least of them
     """
     ranks, machines = setting.accelerators_per_domain, setting.nodes_per_domain
     of_port, of_machine = ops.maximum(1.0, ranks / (setting.nics * machines)), ranks / machines
     more = {"link": of_port, "kernel": of_port, "connections": of_port, "machine": of_machine, "path": 1.0}
-    limits = adapter_limits(setting, calibration, 1.0)
+    limits = shared if racks_of(setting) is None else adapter_limits(setting, calibration, 1.0)
     alone: dict[str, Any] = {
         name: node_bandwidth(limits[name], factor, 1.0, 1.0)
         for name, factor in more.items()
@@ -245,8 +252,10 @@ def _latency(link: Link) -> float:
 def _along_racks(setting: Setting, between: Any, calibration: Calibration) -> dict[str, Any]:
     """The fields of a fabric that rings along racks need."""
     asked = setting.scenario
+    if asked.rack_nodes is None or setting.strategy != "all-reduce" or asked.placement != "contiguous":
+        return {}
     racks = filled_racks(asked.rack_nodes, ops.plain(setting.domains), ops.plain(setting.nodes))
-    if not racks or setting.strategy != "all-reduce" or asked.placement != "contiguous":
+    if not racks:
         return {}
     if asked.oversubscription == 1:
         return {"racks": racks}
@@ -263,26 +272,25 @@ def _along_racks(setting: Setting, between: Any, calibration: Calibration) -> di
 
 def inside_link(setting: Setting) -> Link:
     """Return the link that gradients cross inside a node: the host's, where the named one cannot join all."""
-    link, n = setting.intra_link, setting.accelerators_per_domain
+    link = setting.intra_link
     if setting.strategy == "parameter-server-local":
         return setting.host_link
-    if link.joins is not None and n > link.joins:
+    if link.joins is not None and setting.accelerators_per_domain > link.joins:
         return setting.host_link  # a bridge joins two cards; a ring of more passes the host's link
     if _is_mesh(setting, link) and not _mesh_bandwidth(setting, link):
         return setting.host_link  # the mesh closes no ring of so many
     return link
 
 
-def _inside_limits(setting: Setting, calibration: Calibration) -> dict[str, float]:
+def _inside_limits(setting: Setting, link: Link, calibration: Calibration) -> dict[str, float]:
     """Return what may bind all rings inside a node together [B/s], by what it is a limit of.
 
     ``link``: measured, found in the graph of a mesh, or the link's rate; ``sockets``: the way between the
     processors.
     """
-    link, n = inside_link(setting), setting.accelerators_per_domain
     if _is_mesh(setting, link):
         return {"link": _mesh_bandwidth(setting, link)}
-    limits: dict[str, Any] = {"link": ring_bandwidth(link, n, calibration)}
+    limits: dict[str, Any] = {"link": ring_bandwidth(link, setting.accelerators_per_domain, calibration)}
     if link.kind != "pcie":
         return limits
     if crosses_sockets(setting):

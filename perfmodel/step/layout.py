@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
+from perfmodel import ops
 from perfmodel.collectives.place import USUAL_YEAR
 from perfmodel.resolve import Setting
 from perfmodel.specs.accelerator import Accelerator
@@ -40,7 +39,7 @@ class Group(NamedTuple):
     @property
     def several_nodes(self) -> bool:
         """Whether ranks exchange over the links between nodes."""
-        return self.nodes > 1 if isinstance(self.nodes, int) else bool(np.all(self.nodes > 1))
+        return ops.holds(self.nodes > 1)
 
 
 def gradient_group(setting: Setting, on: Fabric) -> Group:

@@ -130,7 +130,8 @@ class Need(NamedTuple):
     capacity: float
     """What a program can use [B]."""
     largest_local_batch_size: Any
-    """The largest that fits, a whole number; 0 where not even the model does."""
+    """The largest that fits, a whole number; 0 where not even the model does.  With a layout a function that
+    returns it."""
 
 
 def memory_of(setting: Setting, constants: Calibration) -> Need:

@@ -57,7 +57,7 @@ def _gradients(workload: Workload, element_bytes: int) -> _Gradients:
 def _bucketed(workload: Workload, element_bytes: int) -> _Gradients:
     """The same, merged as DistributedDataParallel does; a bucket is ready with its last tensor."""
     tensors = _gradients(workload, element_bytes)
-    return _merged(tensors, ddp_buckets(tensors.tensor_bytes.tolist()))
+    return _merged(tensors, ddp_buckets(tensors.tensor_bytes))
 
 
 def _merged(tensors: _Gradients, group: NDArray[np.intp]) -> _Gradients:
@@ -83,12 +83,12 @@ def messages(
     """
     overlap, element = setting.overlap, setting.format.gradient_bytes
     backward = work.backward_by_layer
-    tensors = _gradients(setting.workload, element)
-    if overlap == "none":
-        return Messages(tensors.tensor_bytes.sum(keepdims=True), gradient_ready_times(backward, FIRST_LAYER))
     if overlap == "bucketed":
         buckets = _bucketed(setting.workload, element)
         return Messages(buckets.tensor_bytes, gradient_ready_times(backward, buckets.layer))
+    tensors = _gradients(setting.workload, element)
+    if overlap == "none":
+        return Messages(tensors.tensor_bytes.sum(keepdims=True), gradient_ready_times(backward, FIRST_LAYER))
     tensor_ready = gradient_ready_times(backward, tensors.layer)
     if overlap == "fused":
         from perfmodel.equations.fusion import fused_messages

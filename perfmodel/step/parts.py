@@ -49,7 +49,7 @@ def computation_of(
     if setting.profile is None:
         # learned efficiencies may be too good for hardware unlike all that was measured
         slowdown = slowdown_to_peak(work.alone(steps), peak_time(setting, micro, steps))
-        return work if np.all(slowdown == 1) else scaled(work, slowdown)
+        return work if ops.holds(slowdown == 1) else scaled(work, slowdown)
     from perfmodel.step.profiled import profiled
 
     return profiled(work, setting.profile, steps, setting.scenario.input == "synthetic")
@@ -57,7 +57,7 @@ def computation_of(
 
 def peak_time(setting: Setting, micro: Any, steps: Any) -> Any:
     """Return the time of ``steps`` batches of ``micro`` samples at the peak of one accelerator [s]."""
-    samples = steps * (micro[..., 0] if np.ndim(micro) else micro)
+    samples = steps * (micro[..., 0] if getattr(micro, "ndim", 0) else micro)
     return time_at_peak(counted_flops(setting).computed * samples, setting.peak_flops)
 
 
@@ -215,8 +215,9 @@ def merging_cost(setting: Setting, constants: Calibration) -> float:
 
 
 def _ways(setting: Setting, on: Fabric) -> list[Setting]:
-    overlaps = WAYS if setting.overlap == "optimal" else (setting.overlap,)
-    return [way for each in overlaps for way in _by_algorithm(setting._replace(overlap=each), on)]
+    if setting.overlap != "optimal":
+        return _by_algorithm(setting, on)
+    return [way for each in WAYS for way in _by_algorithm(setting._replace(overlap=each), on)]
 
 
 def _by_algorithm(setting: Setting, on: Fabric) -> list[Setting]:
