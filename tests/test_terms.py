@@ -106,6 +106,11 @@ def test_the_chart_of_the_pages_has_its_bar(eighth):
     assert LABEL in {bar.name for bar in charts.side_by_side({"A": answer}).plotly().data}
 
 
+def test_the_pages_say_what_limits_a_job_by_it(eighth):
+    decisions = pytest.importorskip("app.decisions")
+    assert decisions.limit_of(predict(Scenario(**JOB))).startswith(f"{LABEL}, ")
+
+
 def test_what_hidden_messages_cost_is_a_term_of_its_own():
     """Nearly all of an exchange that hides behind ResNet-101 on 32 x 4 P100 is paid for by computation."""
     job = {"workload": "resnet101", "accelerator": "p100-pcie-16gb", "node": "pcie-workstation-4gpu"}

@@ -166,6 +166,17 @@ def _loss(step: StepContext, _: Mapping[str, Any]) -> Any:
 
 
 COMPUTE, HOST, COMMUNICATION = "compute-bound", "host-bound", "communication-bound"
+BOUNDS = {
+    COMPUTE: "computing",
+    COMMUNICATION: "communication",
+    HOST: "the host, which starts the GPUs' work",
+    "update-bound": "updating weights",
+    "coding-bound": "compressing gradients",
+    "straggler-bound": "waiting for the slowest GPU",
+    "input-bound": "waiting for samples",
+    "pipeline-bound": "idle pipeline stages",
+}
+"""What takes the time where a verdict holds, in words, unless the labels of its terms say that."""
 
 
 def _computes(name: str, label: str) -> Term:
@@ -291,6 +302,15 @@ def added(terms: Mapping[str, Any]) -> Any:
     3.0
     """
     return sum([time for name, time in terms.items() if name in TERMS and TERMS[name].bound == COMMUNICATION])
+
+
+def bound_words(bound: str) -> str:
+    """Return what takes the time where a verdict holds.
+
+    >>> bound_words("input-bound")
+    'waiting for samples'
+    """
+    return BOUNDS.get(bound) or ", ".join(term.label for term in TERMS.values() if term.bound == bound)
 
 
 def by_bound(terms: Mapping[str, Any]) -> dict[str, Any]:
