@@ -43,6 +43,36 @@ def test_a_prediction_holds_it_and_sums(eighth):
     assert answer.verdict.startswith("checkpoint-bound: ")
 
 
+@pytest.mark.parametrize("strategy", ["all-reduce", "data-parallel-single-process"])
+def test_one_accelerator_that_has_it_too_is_as_fast_as_itself(monkeypatch, strategy):
+    term = Term(
+        NAME,
+        LABEL,
+        "host",
+        "host-bound",
+        "after",
+        lambda step, before: 0.1 * before["update_time"],
+        alone=True,
+    )
+    monkeypatch.setitem(TERMS, NAME, term)
+    job = JOB | {"world_size": 1, "strategy": strategy, "input": "real"}
+    assert predict(**job).speedup == pytest.approx(1, rel=1e-12)
+    assert predict(**job | {"world_size": 4}).terms[NAME] > 0
+    table = sweep(**job | {"world_size": [1, 2]}).table()
+    assert table["speedup"][0] == pytest.approx(1, rel=1e-12)
+
+
+def test_one_replica_that_has_it_too_counts_it(monkeypatch):
+    job = {"world_size": 16, "workload": "llama-3-8b", "accelerator": "h100-sxm5-80gb", "tensor_parallel": 8}
+    without = predict(**job)
+    monkeypatch.setitem(
+        TERMS,
+        NAME,
+        Term(NAME, LABEL, "host", "host-bound", "after", lambda moment, before: SECONDS, alone=True),
+    )
+    assert predict(**job).baseline_time == pytest.approx(without.baseline_time + SECONDS, rel=1e-12)
+
+
 def test_text_markdown_and_json_list_it(eighth):
     assert LABEL in run("predict", *OPTIONS)
     assert f"| {LABEL} |" in run("predict", *OPTIONS, "--markdown")

@@ -20,4 +20,5 @@ TERM = Term(
     bound="checkpoint-bound",
     place="after",  # before, start, forward, between, passes, after or update: where in a step
     time=_checkpoint,
+    alone=True,  # one accelerator by itself has it too: speed-up and efficiency count it
 )

@@ -81,6 +81,9 @@ class Term(NamedTuple):
     """Whose iterations have it."""
     travels: bool = False
     """Whether bytes travel in it."""
+    alone: bool = False
+    """Whether one accelerator, or one replica, that does the same by itself has it too, so that speed-up and
+    efficiency count it; passes, update and input they count anyway."""
 
 
 def _forward(step: StepContext, _: Mapping[str, Any]) -> Any:
@@ -284,6 +287,24 @@ def terms_of(step: StepContext) -> dict[str, Any]:
     if job == "one process":
         return {name: result[name] for name in _in_step_order(tuple(result))}
     return result
+
+
+def counted_alone() -> bool:
+    """Whether some term says that one accelerator by itself has it too."""
+    return any(term.alone for term in TERMS.values())
+
+
+def time_alone(step: StepContext) -> Any:
+    """Return the iteration of one accelerator, or one replica, that exchanges with and waits for nobody [s].
+
+    Parameters
+    ----------
+    step : of the one by itself
+    """
+    nothing = {
+        name: 0.0 for name, term in TERMS.items() if term.kind == "network" or term.bound == COMMUNICATION
+    }
+    return iteration_time(**terms_of(step._replace(known=nothing | {**step.known})))
 
 
 def sent(terms: Mapping[str, Any]) -> Any:
