@@ -90,9 +90,17 @@ def alone_time(
     An anchor's ``factor`` is in ``work`` already; the samples' way to the accelerator takes it as well.
     """
     if counted_alone():
-        one = {"world_size": 1, "nodes": 1, "accelerators_per_node": 1, "updates": None, "compression": None}
-        batch = {"local_batch_size": micro, "global_batch_size": steps * micro, "accumulation_steps": steps}
-        return time_alone(StepContext(setting._replace(**one, **batch), constants, {}, work, factor))
+        one = setting._replace(
+            world_size=1,
+            nodes=1,
+            accelerators_per_node=1,
+            local_batch_size=micro,
+            global_batch_size=micro * steps,
+            accumulation_steps=steps,
+            compression=None,
+            updates=None,
+        )
+        return time_alone(StepContext(one, constants, {}, work, factor))
     busy = work.alone(steps)
     if setting.scenario.input == "synthetic":
         return busy
