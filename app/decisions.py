@@ -17,7 +17,7 @@ from perfmodel.quote.sentence import BETTER, needs_reached, open_clause, reached
 from perfmodel.quote.verdict import percent
 from perfmodel.quote.words import shown, software_words
 from perfmodel.reports.figures import run_words
-from perfmodel.step.terms import by_bound
+from perfmodel.step.terms import bound_words, by_bound
 from perfmodel.transformers.words import in_full
 from perfmodel.units import plural, show, show_range, three_digits
 
@@ -112,17 +112,6 @@ def without_effect(prediction: Prediction, picked: Mapping[str, Any]) -> list[st
     return [f"--inter-link {picked['inter-link']} has no effect: all GPUs are in one machine"]
 
 
-LIMITS = {
-    "compute-bound": "computing",
-    "communication-bound": "communication",
-    "host-bound": "the host, which starts the GPUs' work",
-    "update-bound": "updating weights",
-    "coding-bound": "compressing gradients",
-    "straggler-bound": "waiting for the slowest GPU",
-    "input-bound": "waiting for samples",
-    "pipeline-bound": "idle pipeline stages",
-}
-"""What binds, as verdicts call it -> what takes the time."""
 WORTH_SAYING = 0.01
 """Share of an iteration from which what comes second is named."""
 
@@ -132,10 +121,10 @@ def limit_of(prediction: Prediction) -> str:
     times = by_bound(prediction.terms)
     shares = {bound: time / prediction.iteration_time for bound, time in times.items()}
     first, second = sorted(shares, key=lambda bound: -shares[bound])[:2]
-    words = f"{LIMITS[first]}, {shares[first] * 100:.0f} % of the time"
+    words = f"{bound_words(first)}, {shares[first] * 100:.0f} % of the time"
     if shares[second] < WORTH_SAYING:
         return words
-    return f"{words}, then {LIMITS[second]}, {shares[second] * 100:.0f} %"
+    return f"{words}, then {bound_words(second)}, {shares[second] * 100:.0f} %"
 
 
 def taken(result: Comparison, unfit: Sequence[str] = ()) -> str | None:

@@ -93,7 +93,17 @@ WIDTHS = (
 """Of an ``Architecture``: what a step of a transformer is worked out from."""
 OPTIONS = {"oversubscription": 1.0, "lora": None}
 """Numbers that are read from the scenario itself, and what they are where they have no effect."""
-WHILE_TRACING = ("jitter.", "anchor", "usual_power", "reference_flops", "collectives.", "transformers.")
+OF_TERMS = "terms."
+"""How names begin of numbers that a term of the iteration holds itself; the vocabulary has the rest."""
+WHILE_TRACING = (
+    "jitter.",
+    "anchor",
+    "usual_power",
+    "reference_flops",
+    "collectives.",
+    "transformers.",
+    OF_TERMS,
+)
 """How names begin of numbers that are read from a text, a module or a fit: unlike those of a setting and its
 constants, these change while numbers are traced alone."""
 OF_SCENARIO = "the scenario"

@@ -246,7 +246,14 @@ class Traced:
 
 
 def leaf(value: Any, name: str, source: str) -> Traced:
-    """Return a number that nothing made, with what it is called and where it comes from."""
+    """Return a number that nothing made, with what it is called and where it comes from.
+
+    Raises
+    ------
+    TypeError : it is traced, so something made it
+    """
+    if isinstance(value, Traced):
+        raise TypeError(f"{name} is traced already; expected a plain number, such as one that code holds")
     return Traced(value, leaf=Leaf(name, source))
 
 

@@ -21,6 +21,8 @@ Name = tuple[str, str]
 """Module of ``equations``, and what it defines."""
 TABLE: Name = ("algorithms", "ALGORITHMS")
 """Through which every formula is reached that registers a way of doing a collective."""
+REGISTERING = ("algorithm", "algorithm_over_nodes")
+"""The decorators that do."""
 
 
 def formulas() -> set[Name]:
@@ -87,7 +89,7 @@ class _Module:
             each.name
             for each in functions
             for by in each.decorator_list
-            if isinstance(by, ast.Call) and isinstance(by.func, ast.Name) and by.func.id == "algorithm"
+            if isinstance(by, ast.Call) and isinstance(by.func, ast.Name) and by.func.id in REGISTERING
         ]
 
     def everything(self) -> list[Name]:

@@ -21,7 +21,7 @@ from app.plan_form import known as plan_form
 from perfmodel import Scenario, sweep
 from perfmodel.api.scale import COUNTS
 from perfmodel.equations.algorithm import CollectiveName
-from perfmodel.equations.algorithms import ALGORITHMS
+from perfmodel.equations.algorithms import ALGORITHMS, GRID_ALGORITHMS
 from perfmodel.equations.sgd_variants import VARIANTS
 from perfmodel.planning import Goal
 from perfmodel.recipes import NAMES as RECIPES
@@ -31,6 +31,7 @@ from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.keywords import Options
 from perfmodel.specs.options import MEASURED, Declared, declared
 from perfmodel.specs.run import Run
+from perfmodel.specs.scenario import Algorithm
 from perfmodel.specs.software import DEFAULT
 from perfmodel.specs.updates import KINDS
 from perfmodel.sweeps.axes import COMPUTATION, LAYOUT, PLACE, PLAN, WAY, is_number
@@ -275,6 +276,11 @@ def test_words_of_other_options_are_those_of_what_they_name():
     for command in ("predict", "plan"):
         assert tuple(parameters(command)["recipe"].type.choices) == RECIPES
         assert parameters(command)["recipe"].help == words(declared(Goal)["recipe"])
+
+
+def test_every_all_reduce_can_be_asked_for():
+    registered = {*ALGORITHMS["all-reduce"], *GRID_ALGORITHMS}
+    assert {*get_args(Algorithm)} == registered | {"auto", "best", "torus", "multi-ring", "nvls-tree"}
 
 
 def test_defaults_of_commands_are_those_of_the_functions():

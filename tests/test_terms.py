@@ -12,11 +12,13 @@ from perfmodel.calibration import calibration
 from perfmodel.cli import main
 from perfmodel.economics import spending
 from perfmodel.explanations import explain
+from perfmodel.sensitivity.elasticity import sensitivity
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.terms import TERMS, Term, added, in_step_order, names_of
 from perfmodel.traces.emulate import Emulator
 from perfmodel.traces.timeline import timeline
+from perfmodel.tracing import given
 
 NAME, LABEL, SECONDS = "checkpoint_time", "writing checkpoints", 0.25
 JOB = {"world_size": 16, "workload": "resnet50", "accelerator": "v100-sxm2-16gb"}
@@ -41,6 +43,55 @@ def test_a_prediction_holds_it_and_sums(eighth):
     assert answer.terms[NAME] == SECONDS
     assert sum(answer.terms.values()) == pytest.approx(answer.iteration_time, rel=1e-12)
     assert answer.verdict.startswith("checkpoint-bound: ")
+
+
+@pytest.mark.parametrize("strategy", ["all-reduce", "data-parallel-single-process"])
+def test_one_accelerator_that_has_it_too_is_as_fast_as_itself(monkeypatch, strategy):
+    term = Term(
+        NAME,
+        LABEL,
+        "host",
+        "host-bound",
+        "after",
+        lambda step, before: 0.1 * before["update_time"],
+        alone=True,
+    )
+    monkeypatch.setitem(TERMS, NAME, term)
+    job = JOB | {"world_size": 1, "strategy": strategy, "input": "real"}
+    assert predict(**job).speedup == pytest.approx(1, rel=1e-12)
+    assert predict(**job | {"world_size": 4}).terms[NAME] > 0
+    table = sweep(**job | {"world_size": [1, 2]}).table()
+    assert table["speedup"][0] == pytest.approx(1, rel=1e-12)
+
+
+def test_what_it_holds_itself_is_an_input_with_its_unit(monkeypatch):
+    def time(step, before):
+        every, write = (
+            given(value, f"terms.{name}", "the test")
+            for value, name in ((1800.0, "checkpoint_interval"), (90.0, "checkpoint_time"))
+        )
+        return write / every * before["update_time"]
+
+    term = Term(NAME, LABEL, "host", "host-bound", "after", time)
+    monkeypatch.setitem(TERMS, NAME, term)
+    found = sensitivity(JOB)
+    share = predict(Scenario(**JOB)).terms[NAME] / found.answer.iteration_time
+    rows = {row.name: row for row in found.rows}
+    assert rows["checkpoint_interval"].time.value == pytest.approx(-share, rel=1e-9)
+    assert (rows["checkpoint_time"].value, rows["checkpoint_time"].unit) == (90.0, "s")
+    assert rows["checkpoint_time"].high > found.answer.iteration_time
+    assert explain(Scenario(**JOB)).complete
+
+
+def test_one_replica_that_has_it_too_counts_it(monkeypatch):
+    job = {"world_size": 16, "workload": "llama-3-8b", "accelerator": "h100-sxm5-80gb", "tensor_parallel": 8}
+    without = predict(**job)
+    monkeypatch.setitem(
+        TERMS,
+        NAME,
+        Term(NAME, LABEL, "host", "host-bound", "after", lambda moment, before: SECONDS, alone=True),
+    )
+    assert predict(**job).baseline_time == pytest.approx(without.baseline_time + SECONDS, rel=1e-12)
 
 
 def test_text_markdown_and_json_list_it(eighth):
@@ -104,6 +155,11 @@ def test_the_chart_of_the_pages_has_its_bar(eighth):
     bars = [bar for bar in charts.waterfall(answer).plotly().data if bar.type == "bar"]
     assert {bar.y[0]: bar.x[0] for bar in bars}[LABEL] == SECONDS
     assert LABEL in {bar.name for bar in charts.side_by_side({"A": answer}).plotly().data}
+
+
+def test_the_pages_say_what_limits_a_job_by_it(eighth):
+    decisions = pytest.importorskip("app.decisions")
+    assert decisions.limit_of(predict(Scenario(**JOB))).startswith(f"{LABEL}, ")
 
 
 def test_what_hidden_messages_cost_is_a_term_of_its_own():

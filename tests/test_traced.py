@@ -179,6 +179,11 @@ def test_nothing_makes_a_traced_number_a_plain_one(lose):
         lose(leaf(A, "a", "given") if lose.__name__ == "<lambda>" else leaf(2.0, "a", "given"))
 
 
+def test_what_something_made_is_no_leaf():
+    with pytest.raises(TypeError, match="sum is traced already"):
+        leaf(leaf(2.0, "a", "the test") + 1.0, "sum", "the test")
+
+
 def test_where_only_the_value_matters_it_is_asked_for():
     assert ops.plain(leaf(3, "n", "given")) == 3
     assert ops.plain(3) == 3

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import streamlit as st
 
@@ -19,10 +19,13 @@ from perfmodel.cli.collective_plot import LARGEST, collective_figure, title_of
 from perfmodel.collectives.place import Point
 from perfmodel.errors import InputError
 from perfmodel.prediction.compressed_exchange import exchange_words
+from perfmodel.specs.scenario import Algorithm
 from perfmodel.units import plural, show
 
 START = {"ranks": 32, "size": "100MB"}
 DRAWN = (exchanges.NCCL, "ring", "tree", "halving-doubling", "hierarchical", exchanges.SERVER)
+CHOICES = ("auto", "best")
+"""Between algorithms: none of their own."""
 YS = {"time": ("time [s]", "time"), "bus-bandwidth": ("bus bandwidth [B/s]", "bus_bandwidth")}
 
 RANGE = (math.log10(1e3), math.log10(LARGEST))
@@ -34,11 +37,8 @@ COLLECTIVE, SIZE = KNOWN["collective"], KNOWN["size"]
 RANKS_OPTION = KNOWN["ranks"]._replace(label="Ranks (GPUs)")
 SERVERS = options()["servers"]._replace(session="exchange-servers")
 SHOWN = one_of("show", YS, "time", "What is drawn.")._replace(session="show-exchange")
-GRIDS = ("torus", "multi-ring", "ring-chunked")
-OTHERS = ("recursive-doubling", "reduce-broadcast", "exchange", "hub", "leader", "nvls", "switch-tree")
-ALGORITHMS = some_of("algorithms", (*DRAWN, *GRIDS, *OTHERS), "What is drawn.")._replace(
-    usual="the usual ones"
-)
+OTHERS = (name for name in get_args(Algorithm) if name not in (*DRAWN, *CHOICES))
+ALGORITHMS = some_of("algorithms", (*DRAWN, *OTHERS), "What is drawn.")._replace(usual="the usual ones")
 
 
 PLACED = (

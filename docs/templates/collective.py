@@ -1,15 +1,20 @@
 """An example algorithm: what it does, and who published it.
 
-A page of ``perfmodel/equations/``.  An ``Algorithm`` in ``algorithms.py`` opens it to every command; a
-simulation of its messages in ``tests/simulators/`` holds it to what it claims.
+A page of ``perfmodel/equations/``, named ``..._all_reduce.py``.  The first decorator, and its name in
+``Algorithm`` of ``perfmodel/specs/scenario.py``, open it to every command; a simulation of its messages in
+``tests/simulators/`` holds it to what it claims.
 """
 
 from __future__ import annotations
 
+from perfmodel.equations.algorithm import algorithm
+from perfmodel.equations.lower_bounds import all_reduce_lower_bound
+from perfmodel.equations.volumes import all_reduce_bytes_per_rank
 from perfmodel.formula import formula
 from perfmodel.ops import Real
 
 
+@algorithm("example", bytes_per_rank=all_reduce_bytes_per_rank, lower_bound=all_reduce_lower_bound)
 @formula(cites="patarasuk2009")
 def example_all_reduce_time(
     group_size: Real, message_bytes: Real, hop_latency: Real, link_bandwidth: Real

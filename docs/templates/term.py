@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from perfmodel.equations.iteration import iteration_time
 from perfmodel.step.terms import StepContext, Term
+from perfmodel.tracing import given
 
 
 def _checkpoint(step: StepContext, before: Mapping[str, Any]) -> Any:
     """Its time [s], by a formula of ``perfmodel/equations``, from the setting and the terms before it."""
-    return 0.001 * before["update_time"]
+    interval = given(
+        1800.0, "terms.checkpoint_interval", "assumed"
+    )  # a word of the vocabulary, with its unit
+    return iteration_time(**before) * given(9.0, "terms.checkpoint_time", "assumed") / interval
 
 
 TERM = Term(
@@ -20,4 +25,5 @@ TERM = Term(
     bound="checkpoint-bound",
     place="after",  # before, start, forward, between, passes, after or update: where in a step
     time=_checkpoint,
+    alone=True,  # one accelerator by itself has it too: speed-up and efficiency count it
 )

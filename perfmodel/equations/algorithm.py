@@ -32,6 +32,27 @@ class Algorithm(NamedTuple):
 REGISTERED: dict[str, list[Algorithm]] = {}
 """Of the modules imported so far, by the name of the module; ``perfmodel.equations.algorithms`` has all."""
 
+OVER_NODES: dict[str, dict[str, Callable[..., Real]]] = {}
+"""As ``REGISTERED``: all-reduces over two kinds of link, by name."""
+
+
+def algorithm_over_nodes(name: str) -> Callable[[_Function], _Function]:
+    """Register the decorated formula as an all-reduce over two kinds of link, and return it untouched.
+
+    It takes accelerators_per_node, nodes, message_bytes, then hop_latency and link_bandwidth inside nodes
+    and between them, and a reduction_bandwidth that need not be given.
+
+    Parameters
+    ----------
+    name : as people give it
+    """
+
+    def register(function: _Function) -> _Function:
+        OVER_NODES.setdefault(function.__module__, {})[name] = function
+        return function
+
+    return register
+
 
 def algorithm(
     name: str,

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from perfmodel.equations.algorithm import algorithm
+from perfmodel.equations.algorithm import algorithm, algorithm_over_nodes
 from perfmodel.equations.lower_bounds import all_reduce_lower_bound
 from perfmodel.equations.volumes import all_reduce_bytes_per_rank
 from perfmodel.formula import formula
@@ -212,6 +212,7 @@ def torus_all_reduce_time(
     )
 
 
+@algorithm_over_nodes("hierarchical")
 @formula(cites="cho2017")
 def shared_card_all_reduce_time(
     accelerators_per_node: Real,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 
 from perfmodel import ops
-from perfmodel.equations.algorithm import algorithm
+from perfmodel.equations.algorithm import algorithm, algorithm_over_nodes
 from perfmodel.equations.broadcast import best_block_overhead
 from perfmodel.equations.lower_bounds import all_reduce_lower_bound
 from perfmodel.equations.ring_all_reduce import ring_all_reduce_time
@@ -205,6 +205,7 @@ def reduce_broadcast_all_reduce_time(
     return ops.ceil(ops.log2(group_size)) * exchange
 
 
+@algorithm_over_nodes("leader")
 @formula(cites="cho2017")
 def leader_all_reduce_time(
     accelerators_per_node: Real,

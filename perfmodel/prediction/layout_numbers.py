@@ -17,7 +17,7 @@ from perfmodel.step.evaluate import outcome_of
 from perfmodel.step.input_wait import shared_input_time
 from perfmodel.step.parts import figures
 from perfmodel.step.ports import bulk_bandwidth
-from perfmodel.step.terms import added
+from perfmodel.step.terms import StepContext, added, counted_alone, time_alone
 from perfmodel.transformers.evaluate import network_of, one_replica
 from perfmodel.transformers.job import Case, Job
 from perfmodel.transformers.levels import Update
@@ -65,8 +65,11 @@ def job_of_layouts(
     single = one_replica(layout, setting.scaling == "strong")
     # experts that are split over replicas are not in the same place in one alone
     same = None if layer is None or layout.expert_parallel > 1 else layer
-    alone = evaluated(case._replace(layout=single), same)[1].iteration_time * factor
+    one = evaluated(case._replace(layout=single), same)[1]
+    alone = one.iteration_time * factor
     alone = alone + shared_input_time(setting, single, alone, constants)
+    if counted_alone():
+        alone = time_alone(StepContext(setting._replace(layout=single), constants, one._asdict())) * factor
     # added up in another order, the same time is another number by its last digit
     is_alone = (layout.data_parallel == 1) & (layout.expert_parallel == 1)
     baseline_time = ops.where(is_alone, time, alone)

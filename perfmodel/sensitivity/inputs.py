@@ -2,7 +2,8 @@
 
 ``inputs.csv`` has them all.  The first numbers add up to the input's value, the others change with them;
 ``{accelerator}`` and the like stand for the id of a setting's, and a star for the rest of a name.  Those of
-the inner model are constants that only dimensional analysis asks for.
+the inner model are constants that only dimensional analysis asks for.  A number that a term of the iteration
+holds itself is an input by its name.
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from perfmodel.leaves import OF_TERMS
 from perfmodel.resolve import Setting
 from perfmodel.sensitivity.case import Case, Names
 from perfmodel.specs.link import Link
 from perfmodel.step.communication import by_library
 from perfmodel.step.fabric import crosses_network, crosses_sockets
 from perfmodel.step.input_wait import SAMPLE_ELEMENT_BYTES, decode_rate
+from perfmodel.vocabulary import QUANTITIES
 
 LINKS = ("intra_link", "inter_link", "host_link", "socket_link", "server_link")
 SPECS = ("accelerator", "node", "server_node", "workload", *LINKS)
@@ -184,3 +187,7 @@ def inputs_of(
         is_listed = own or (each.name in IDLE and any(name in names for name in numbers))
         if each.model in models and is_listed and (each.name not in WHEN or WHEN[each.name](case)):
             yield each, each.value(setting, acting, numbers)
+    for name, value in acting.items():
+        if name.startswith(OF_TERMS):
+            word = name.removeprefix(OF_TERMS)
+            yield Input(word, QUANTITIES[word].unit, "any", name, "", QUANTITIES[word].meaning), float(value)

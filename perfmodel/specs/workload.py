@@ -15,24 +15,46 @@ if TYPE_CHECKING:
 
     from perfmodel.specs.architecture import Architecture
 
+CONVOLUTION, LINEAR, MATMUL = "conv", "linear", "matmul"
+
+
+class Operation(NamedTuple):
+    """What decides how fast a kind of layer is computed."""
+
+    traffic: str
+    """Of ``efficiency.KINDS``: how fast its memory traffic goes."""
+    product: str = ""
+    """Of ``efficiency.CLASSES``: how fast its matrix product goes; ``conv`` where the shape of its filter
+    says which, empty where there is none."""
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether its product is one of weights; ``matmul`` is one of two activations (attention)."""
+        return self.product not in ("", MATMUL)
+
+    @property
+    def convolves(self) -> bool:
+        """Whether its weights are filters that pass over a map."""
+        return self.is_weighted and self.product != LINEAR
+
+
 KINDS = {
-    "conv": "product",
-    "depthwise-conv": "product",
-    "linear": "product",
-    "matmul": "product",
-    "norm": "norm",
-    "activation": "activation",
-    "add": "activation",
-    "pool": "activation",
-    "softmax": "heavy",
-    "embedding": "embedding",
-    "dropout": "heavy",
-    "concat": "heavy",
-    "loss": "activation",
-    "other": "heavy",
+    "conv": Operation("product", CONVOLUTION),
+    "depthwise-conv": Operation("product", "depthwise"),
+    "linear": Operation("product", LINEAR),
+    "matmul": Operation("product", MATMUL),
+    "norm": Operation("norm"),
+    "activation": Operation("activation"),
+    "add": Operation("activation"),
+    "pool": Operation("activation"),
+    "softmax": Operation("heavy"),
+    "embedding": Operation("embedding"),
+    "dropout": Operation("heavy"),
+    "concat": Operation("heavy"),
+    "loss": Operation("activation"),
+    "other": Operation("heavy"),
 }
-"""Every kind of layer, with its kind of memory traffic (``efficiency.KINDS``); ``matmul`` is a product of two
-activations (attention), ``linear`` has weights."""
+"""Every kind of layer."""
 
 
 class Layer(NamedTuple):
@@ -72,6 +94,11 @@ class Layer(NamedTuple):
     def parameters(self) -> int:
         """Trainable parameters."""
         return sum(self.tensors)
+
+    @property
+    def operation(self) -> Operation:
+        """What decides how fast it is computed."""
+        return KINDS[self.kind]
 
 
 class Tables(NamedTuple):

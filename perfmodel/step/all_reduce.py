@@ -20,6 +20,7 @@ from perfmodel.equations.chunked_ring import adding_bandwidth
 from perfmodel.equations.exchange import least_bandwidth, least_times, slowest_hop
 from perfmodel.equations.link_rates import node_bandwidth
 from perfmodel.equations.multi_ring import multi_ring_all_reduce_time
+from perfmodel.equations.ring_all_reduce import torus_all_reduce_time
 from perfmodel.equations.two_level_ring import two_level_ring_all_reduce_time
 from perfmodel.errors import unknown_name
 from perfmodel.specs.torus import usual_torus
@@ -42,8 +43,13 @@ def all_reduce_times(group: Group) -> dict[str, Callable[[Any], Any]]:
         hop = slowest_hop(hop, on.inter_hop_latency)
         bandwidth = least_bandwidth(bandwidth, on.inter_link_bandwidth / per_node)
 
+    inner, outer = on[:2], on[2:4]
+
     def flat(time: Callable[..., Any]) -> Callable[[Any], Any]:
         return lambda message_bytes: time(group_size, message_bytes, hop, bandwidth)
+
+    def over_nodes(time: Callable[..., Any]) -> Callable[[Any], Any]:
+        return lambda message_bytes: time(per_node, nodes, message_bytes, *inner, *outer)
 
     result = {
         name: flat(algorithm.time)
@@ -53,16 +59,10 @@ def all_reduce_times(group: Group) -> dict[str, Callable[[Any], Any]]:
     }
     if not several:
         result["ring-chunked"] = lambda sizes: chunked_ring_times(group, sizes)
-    inner, outer = on[:2], on[2:4]
-    result["ring"] = lambda sizes: two_level_ring_all_reduce_time(per_node, nodes, sizes, *inner, *outer)
+    result["ring"] = over_nodes(two_level_ring_all_reduce_time)
     result["torus"] = lambda sizes: torus_times(group, sizes)
     if several:
-        result["hierarchical"] = lambda sizes: GRID_ALGORITHMS["hierarchical-shared-card"].time(
-            per_node, nodes, sizes, *inner, *outer
-        )
-        result["leader"] = lambda sizes: GRID_ALGORITHMS["leader"].time(
-            per_node, nodes, sizes, *inner, *outer
-        )
+        result |= {name: over_nodes(time) for name, time in GRID_ALGORITHMS.items()}
     if runs_nccl(group.accelerator):
         result |= {name: library_curve(group, name).time for name in library_algorithms(group)}
     along_racks = bool(np.any(on.racks))
@@ -128,7 +128,7 @@ def torus_times(group: Group, message_bytes: Any) -> Any:
             ops.where(columns < per_node, hop, on.inter_hop_latency),
             ops.where(columns < per_node, least_bandwidth(inside, own), own),
         )
-    return GRID_ALGORITHMS["torus"].time(columns, rows, message_bytes, *row, *column)
+    return torus_all_reduce_time(columns, rows, message_bytes, *row, *column)
 
 
 def chosen_times(algorithm: str, group: Group, message_bytes: Any) -> Any:

@@ -8,8 +8,7 @@ import numpy as np
 
 from perfmodel import ops
 from perfmodel.efficiency import CLASSES, KINDS
-from perfmodel.specs.workload import KINDS as TRAFFIC
-from perfmodel.specs.workload import Layer, Workload
+from perfmodel.specs.workload import CONVOLUTION, Layer, Workload
 from perfmodel.tracing import remembered
 
 if TYPE_CHECKING:
@@ -69,10 +68,8 @@ class LayerTable(NamedTuple):
 
 def product_class(layer: Layer) -> int:
     """Index of a layer's product in ``CLASSES``; ``NO_PRODUCT`` where it has none."""
-    if layer.kind == "conv":
-        name = _convolution(layer)
-    else:
-        name = {"linear": "linear", "matmul": "matmul", "depthwise-conv": "depthwise"}.get(layer.kind, "")
+    product = layer.operation.product
+    name = _convolution(layer) if product == CONVOLUTION else product
     return CLASSES.index(name) if name else NO_PRODUCT
 
 
@@ -96,7 +93,7 @@ def layer_table(workload: Workload) -> LayerTable:
 
     layers = workload.layers
     product = np.array([product_class(layer) for layer in layers] * 2)
-    traffic = np.array([KINDS.index(TRAFFIC[layer.kind]) for layer in layers] * 2)
+    traffic = np.array([KINDS.index(layer.operation.traffic) for layer in layers] * 2)
     parameters = workload.column("parameters")
     kernels = both("forward_kernels", "backward_kernels")
     depthwise, grouped = CLASSES.index("depthwise"), CLASSES.index("grouped")

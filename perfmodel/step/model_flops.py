@@ -8,7 +8,7 @@ import numpy as np
 
 from perfmodel import ops
 from perfmodel.resolve import Setting
-from perfmodel.specs.workload import Layer, Workload
+from perfmodel.specs.workload import CONVOLUTION, Layer, Workload
 from perfmodel.step.layer_rates import VECTOR_FP32, unit
 from perfmodel.tracing import remembered
 from perfmodel.transformers.flops import NOMINAL, step_flops
@@ -50,7 +50,7 @@ def saving(layer: Layer) -> float:
     can save up to k squared, of which we grant a quarter, as its products are complex.
     """
     height, width = layer.kernel_size
-    if layer.kind != "conv" or max(height, width) < 3:
+    if layer.operation.product != CONVOLUTION or max(height, width) < 3:
         return 1.0
     if max(height, width) == 3:
         return WINOGRAD_SAVING if layer.stride == 1 else 1.0

@@ -30,6 +30,7 @@ from perfmodel.step.layout import gradient_group
 from perfmodel.step.memory import memory_of
 from perfmodel.step.messages import MERGED
 from perfmodel.step.model_flops import counted_flops
+from perfmodel.step.terms import StepContext, counted_alone, time_alone
 from perfmodel.tracing import given
 
 BY_TIMES = (MERGED, "fused")
@@ -86,6 +87,18 @@ def alone_time(
 
     An anchor's ``factor`` is in ``work`` already; the samples' way to the accelerator takes it as well.
     """
+    if counted_alone():
+        one = setting._replace(
+            world_size=1,
+            nodes=1,
+            accelerators_per_node=1,
+            local_batch_size=micro,
+            global_batch_size=micro * steps,
+            accumulation_steps=steps,
+            compression=None,
+            updates=None,
+        )
+        return time_alone(StepContext(one, constants, {}, work, factor))
     busy = work.alone(steps)
     if setting.scenario.input == "synthetic":
         return busy

@@ -78,6 +78,9 @@ class Term(NamedTuple):
     """Whose iterations have it."""
     travels: bool = False
     """Whether bytes travel in it."""
+    alone: bool = False
+    """Whether one accelerator, or one replica, that does the same by itself has it too, so that speed-up and
+    efficiency count it; passes, update and input they count anyway."""
 
 
 def _forward(step: StepContext, _: Mapping[str, Any]) -> Any:
@@ -163,6 +166,17 @@ def _loss(step: StepContext, _: Mapping[str, Any]) -> Any:
 
 
 COMPUTE, HOST, COMMUNICATION = "compute-bound", "host-bound", "communication-bound"
+BOUNDS = {
+    COMPUTE: "computing",
+    COMMUNICATION: "communication",
+    HOST: "the host, which starts the GPUs' work",
+    "update-bound": "updating weights",
+    "coding-bound": "compressing gradients",
+    "straggler-bound": "waiting for the slowest GPU",
+    "input-bound": "waiting for samples",
+    "pipeline-bound": "idle pipeline stages",
+}
+"""What takes the time where a verdict holds, in words, unless the labels of its terms say that."""
 
 
 def _computes(name: str, label: str) -> Term:
@@ -272,6 +286,24 @@ def terms_of(step: StepContext) -> dict[str, Any]:
     return result
 
 
+def counted_alone() -> bool:
+    """Whether some term says that one accelerator by itself has it too."""
+    return any(term.alone for term in TERMS.values())
+
+
+def time_alone(step: StepContext) -> Any:
+    """Return the iteration of one accelerator, or one replica, that exchanges with and waits for nobody [s].
+
+    Parameters
+    ----------
+    step : of the one by itself
+    """
+    nothing = {
+        name: 0.0 for name, term in TERMS.items() if term.kind == "network" or term.bound == COMMUNICATION
+    }
+    return iteration_time(**terms_of(step._replace(known=nothing | {**step.known})))
+
+
 def sent(terms: Mapping[str, Any]) -> Any:
     """Return the exposed time of all traffic [s].
 
@@ -288,6 +320,15 @@ def added(terms: Mapping[str, Any]) -> Any:
     3.0
     """
     return sum([time for name, time in terms.items() if name in TERMS and TERMS[name].bound == COMMUNICATION])
+
+
+def bound_words(bound: str) -> str:
+    """Return what takes the time where a verdict holds.
+
+    >>> bound_words("input-bound")
+    'waiting for samples'
+    """
+    return BOUNDS.get(bound) or ", ".join(term.label for term in TERMS.values() if term.bound == bound)
 
 
 def by_bound(terms: Mapping[str, Any]) -> dict[str, Any]:

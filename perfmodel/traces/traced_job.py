@@ -124,7 +124,7 @@ def check_network(traces: Sequence[DeviceTrace], workload: Workload) -> None:
     ------
     InputError : the network, whose weights are known, has too few of them
     """
-    convolutions = [layer for layer in workload.layers if layer.kind in ("conv", "depthwise-conv")]
+    convolutions = [layer for layer in workload.layers if layer.operation.convolves]
     if not any(layer.tensors for layer in convolutions or workload.layers):
         return  # a table of layers need not say how many weights they have
     # a product of one row takes pictures that were pooled to a point: a gate, often run as a convolution

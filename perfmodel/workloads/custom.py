@@ -7,7 +7,7 @@ from pathlib import Path
 from perfmodel.attachments import is_request
 from perfmodel.errors import InputError
 from perfmodel.specs.architecture import Architecture
-from perfmodel.specs.workload import Layer, Workload
+from perfmodel.specs.workload import MATMUL, Layer, Workload
 
 
 def identifier(path: str | Path) -> str:
@@ -20,10 +20,9 @@ def identifier(path: str | Path) -> str:
 
 def family(layers: list[Layer]) -> str:
     """``transformer`` where activations are multiplied, ``cnn`` where maps are convolved, else ``custom``."""
-    kinds = {layer.kind for layer in layers}
-    if "matmul" in kinds:
+    if any(layer.operation.product == MATMUL for layer in layers):
         return "transformer"
-    return "cnn" if kinds & {"conv", "depthwise-conv"} else "custom"
+    return "cnn" if any(layer.operation.convolves for layer in layers) else "custom"
 
 
 def check_trains(path: str | Path, layers: list[Layer], expected: str) -> None:

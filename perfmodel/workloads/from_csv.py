@@ -3,8 +3,7 @@
 Columns, in any order, named in the first line; ``name`` and ``kind`` are required:
 
     name               any text
-    kind               conv, depthwise-conv, linear, matmul, norm, activation, add, pool, softmax, embedding,
-                       dropout, concat, loss or other
+    kind               one of :data:`perfmodel.specs.workload.KINDS`
     tensors            elements of each parameter tensor, weights and bias, separated by spaces: ``9408 64``;
                        empty: none of its own; without the column: the weights of its product
     forward_flops      FLOP per sample, two per multiply-add; of products left out or empty: those of their
@@ -16,7 +15,7 @@ Columns, in any order, named in the first line; ``name`` and ``kind`` are requir
     saved_elements     elements per sample kept for the backward pass; left out or empty: what is read, half
                        of forward_elements where there is no product
     gemm_rows, gemm_columns, gemm_depth, gemm_count
-                       the matrix product per sample of a conv, depthwise-conv, linear or matmul: output
+                       the matrix product per sample, of a kind that has one: output
                        positions, output features, length of a dot product, independent products; what is
                        left out follows from tensors and forward_flops, or the line is refused
     kernel_size        ``3`` or ``3x3``
@@ -38,7 +37,7 @@ from perfmodel.errors import InputError
 from perfmodel.reading import read_text
 from perfmodel.specs.workload import KINDS, Layer, Workload
 from perfmodel.workloads.custom import check_trains, custom_workload
-from perfmodel.workloads.layer_shapes import WEIGHTED, completed
+from perfmodel.workloads.layer_shapes import completed
 
 LIMIT = 10_000_000
 """Bytes of the largest file that is read."""
@@ -73,7 +72,7 @@ def workload_from_csv(path: str | Path) -> Workload:
     remarks = (
         [f"{_listed([name for name, _ in assumed])}: {assumed[0][1]}, as no column says"] if assumed else []
     )
-    bare = [layer.name for layer in layers if layer.kind in WEIGHTED and not layer.tensors]
+    bare = [layer.name for layer in layers if layer.operation.is_weighted and not layer.tensors]
     if bare:
         remarks.append(f"{_listed(bare)}: no tensors, so weights are taken as shared with another layer")
     return custom_workload(

@@ -6,9 +6,6 @@ import math
 
 from perfmodel.specs.workload import Layer
 
-WEIGHTED = ("conv", "depthwise-conv", "linear")
-PRODUCTS = (*WEIGHTED, "matmul")
-"""Kinds of layers whose arithmetic is a matrix product: of weights, or of two activations."""
 SHAPE = ("gemm_rows", "gemm_columns", "gemm_depth")
 TOLERANCE = 0.01
 """Between the FLOP that are stated and those of the shape: some count what is added as a bias."""
@@ -28,10 +25,10 @@ def completed(layer: Layer, given: frozenset[str] | set[str]) -> tuple[Layer, st
     ValueError : what decides the time or the memory is neither written nor implied
     """
     assumed = ""
-    if layer.kind in PRODUCTS:
+    if layer.operation.product:
         layer, assumed = _shaped(layer, given)
         layer = _with_flops(layer, given)
-        if layer.kind in WEIGHTED and "tensors" not in given:
+        if layer.operation.is_weighted and "tensors" not in given:
             weights = layer.gemm_count * layer.gemm_columns * layer.gemm_depth
             layer = layer._replace(tensors=(max(1, round(weights)),))
     elif "forward_elements" not in given:
@@ -43,7 +40,7 @@ def completed(layer: Layer, given: frozenset[str] | set[str]) -> tuple[Layer, st
     if "forward_elements" not in given:
         layer = layer._replace(forward_elements=read + written)
     if "saved_elements" not in given:
-        kept = read if layer.kind in PRODUCTS else layer.forward_elements / 2
+        kept = read if layer.operation.product else layer.forward_elements / 2
         layer = layer._replace(saved_elements=kept)
     if "backward_flops" not in given:
         layer = layer._replace(backward_flops=2 * layer.forward_flops)
@@ -61,11 +58,11 @@ def _shaped(layer: Layer, given: frozenset[str] | set[str]) -> tuple[Layer, str]
         raise ValueError(f"{name} is 0; a {layer.kind} is a matrix product: expected a number above 0")
     assumed = ""
     taps = math.prod(layer.kernel_size)
-    if layer.kind == "depthwise-conv" and layer.tensors and "gemm_count" not in given:
+    if layer.operation.product == "depthwise" and layer.tensors and "gemm_count" not in given:
         layer = layer._replace(gemm_count=_exact("gemm_count", max(layer.tensors), taps))
-    if layer.kind != "matmul" and layer.tensors:
+    if layer.operation.is_weighted and layer.tensors:
         weights = max(layer.tensors) / layer.gemm_count
-        if layer.kind == "depthwise-conv":
+        if layer.operation.product == "depthwise":
             known.setdefault("gemm_columns", 1.0)
         elif len(layer.tensors) > 1:  # the weights, and a bias of each output
             known.setdefault("gemm_columns", min(layer.tensors) / layer.gemm_count)
@@ -82,7 +79,8 @@ def _shaped(layer: Layer, given: frozenset[str] | set[str]) -> tuple[Layer, str]
         each = 2 * layer.gemm_count * math.prod(known.values())
         known[left[0]] = _near(left[0], layer.forward_flops, each)
     elif left:
-        implied = "" if layer.kind == "matmul" else ", or the elements of its weights and bias as tensors"
+        of_weights = ", or the elements of its weights and bias as tensors"
+        implied = of_weights if layer.operation.is_weighted else ""
         raise ValueError(
             f"without {', '.join(missing)}; a {layer.kind} is a matrix product: expected its shape{implied}"
         )
@@ -139,8 +137,8 @@ def _traffic(layer: Layer) -> tuple[float, float]:
     """Return the elements that a product reads, weights not counted, and writes, for a sample."""
     rows, columns, depth, count = layer.gemm_rows, layer.gemm_columns, layer.gemm_depth, layer.gemm_count
     written = count * rows * columns
-    if layer.kind == "matmul":
+    if not layer.operation.is_weighted:
         return count * depth * (rows + columns), written
-    if layer.kind == "linear":
+    if not layer.operation.convolves:
         return rows * depth, written
     return rows * layer.stride**2 * count * depth / math.prod(layer.kernel_size), written
