@@ -7,6 +7,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
+import perfmodel
 from perfmodel import Scenario, predict, sweep
 from perfmodel.calibration import calibration
 from perfmodel.cli import main
@@ -109,6 +110,13 @@ def test_a_sweep_has_its_column(eighth):
     assert whole == pytest.approx(table["iteration_time"], rel=1e-12)
     header = run("sweep", *OPTIONS, "--csv").splitlines()[0].split(",")
     assert NAME in header
+
+
+def test_layouts_count_it(eighth):
+    found = perfmodel.layouts("llama-3-8b", gpus=16, global_batch_size=64, node="dgx-h100")
+    assert {row.terms[NAME] for row in found.rows} == {SECONDS}
+    row = found.rows[0]
+    assert sum(row.terms.values()) == pytest.approx(row.iteration_time, rel=1e-12)
 
 
 def test_an_explanation_adds_it_up(eighth):

@@ -36,7 +36,6 @@ from perfmodel.transformers.job import rows as chosen
 from perfmodel.transformers.many import distinct
 from perfmodel.transformers.search import SearchResult, search
 from perfmodel.transformers.software import PRECISIONS
-from perfmodel.transformers.step import Step
 from perfmodel.transformers.uncertainty import why_wider
 from perfmodel.transformers.words import short
 from perfmodel.units import show
@@ -350,7 +349,7 @@ def _rows(setting: Setting, evaluated: Evaluated) -> list[LayoutRow]:
         (Layout._make(row) for row in zip(*layouts, strict=True)),
         _each({**figures, **job.figures}, count),
         _each({end: job.ends[end] for end in ("low_80", "high_80")}, count),
-        _each({name: time for name, time in job.terms.items() if name in Step._fields}, count),
+        _each(job.terms, count),
         _each({**kept, **job.need.rows}, count),
     )
     return [

@@ -128,14 +128,14 @@ class Goal(Run):
         """
         if not predicts_tokens(network):
             return self, None
-        summed, others = [], []
-        for strategy in self.strategies or ("all-reduce",):
-            (summed if strategy in SUMS else others).append(strategy)
+        strategies = self.strategies or ("all-reduce",)
         of_copies, of_layouts = (
-            self.model_copy(update={"strategies": tuple(names)}) if names else None
-            for names in (others, summed)
+            tuple(name for name in strategies if (name in SUMS) is summed) for summed in (False, True)
         )
-        return of_copies, of_layouts
+        return (
+            self.model_copy(update={"strategies": of_copies}) if of_copies else None,
+            self.model_copy(update={"strategies": of_layouts}) if of_layouts else None,
+        )
 
     def under(self, framework: str | None) -> Self:
         """Return the goal with candidates of one framework alone; itself for None."""
