@@ -65,23 +65,23 @@ def test_the_documented_example_is_what_is_printed_and_adds_up():
     assert "\n".join(line.rstrip() for line in done.stdout.splitlines()).strip() == output.strip()
     assert doctest.testfile(str(PAGE), module_relative=False).failed == 0
     words = " ".join(text.replace("**", "").split())
-    have, same, slowest, shares = 156.3, 157.5, 157.5, 135.1  # steps worked by hand [ms]
-    assert f"140.6 + 15.7 = {have}" in words
-    assert f"140.6 + max(17.0, 16.0) = {slowest}" in words
-    assert f"118.1 + 17.0 = {shares}" in words
+    have, same, slowest, shares = 100.85, 102.1, 102.1, 75.9  # steps worked by hand [ms]
+    assert "84.9 + 15.9 = 100.8" in words
+    assert f"max(84.9 + 17.1, 37.0 + 21.7) = {slowest}" in words
+    assert f"59.8 + 16.1 = {shares}" in words
     answer = json.loads(CliRunner().invoke(main, [*shlex.split(command)[1:], "--json"]).stdout)
     each = [answer["have"], *answer["options"]]
     times = [1000 * one["iteration_time"] for one in each]
     assert times == pytest.approx([have, same, slowest, shares], abs=0.05)
     assert [one["payback"]["time"] / 3600 for one in answer["options"]] == pytest.approx(
-        [7733, 16832, 11173], abs=0.5
+        [7833, 17048, 8287], abs=0.5
     )
     assert [one["purchase"]["capital"] for one in answer["options"]] == [680e3, 1480e3, 1480e3]
     rates = [one["samples_per_second"] for one in each]
-    assert pytest.approx(rates[1] / rates[0], abs=5e-4) == 19502 / 13102
+    assert pytest.approx(rates[1] / rates[0], abs=5e-4) == 30101 / 20307
     assert pytest.approx(
         tuple(answer["options"][i]["payback"]["gain_per_hour"] for i in (0, 2)), rel=2e-3
-    ) == (180 * 0.4885, 180 * 0.7359)
+    ) == (180 * 0.4823, 180 * 0.9922)
 
 
 def test_more_of_the_same_is_what_predict_says(mixed):
@@ -119,14 +119,14 @@ def test_a_faster_kind_that_waits_adds_no_more_than_one_as_slow(mixed):
     slowest, shares, same = mixed.options[:3]
     assert slowest.policy == "slowest paces"
     assert shares.policy == "shares by speed"
-    # the exchange is taken as that of the kind that exposes most alone
-    assert 0.95 * same.samples_per_second <= slowest.samples_per_second < 1.01 * same.samples_per_second
+    assert same.samples_per_second <= slowest.samples_per_second < 1.01 * same.samples_per_second
     assert shares.samples_per_second > 1.1 * slowest.samples_per_second
     assert slowest.paced_by == "8 x dgx-a100-80gb"
     old, new = shares.kinds
     assert 64 * old.samples_per_gpu + 32 * new.samples_per_gpu == shares.global_batch_size
     assert shares.global_batch_size == slowest.global_batch_size == 3072
-    assert old.own_time == pytest.approx(new.own_time, rel=0.03)  # nobody waits for long
+    ends = [kind.own_time + kind.exposed_time for kind in (old, new)]
+    assert ends[0] == pytest.approx(ends[1], rel=0.05)  # nobody waits for long
     assert slowest.kinds[0].own_time > 1.3 * slowest.kinds[1].own_time
 
 
@@ -399,8 +399,8 @@ def test_where_nobody_says_what_to_buy_it_is_proposed():
 
 def test_a_deadline_names_the_option_that_meets_it():
     words = ("--workload", "bert-large", "--samples", "1e9", "--local-batch-size", "32")
-    done = run("--have", HAVE, "--buy", "4 x dgx-a100-80gb", "--deadline", "16h", *words)
-    assert "In 16 h: 4 x dgx-a100-80gb, 15.2 h." in " ".join(done.stdout.split())
+    done = run("--have", HAVE, "--buy", "4 x dgx-a100-80gb", "--deadline", "10h", *words)
+    assert "In 10 h: 4 x dgx-a100-80gb, 9.78 h." in " ".join(done.stdout.split())
     done = run("--have", HAVE, "--buy", "4 x dgx-a100-80gb", "--deadline", "2h", *words)
     assert "No option meets the deadline of 2 h." in " ".join(done.stdout.split())
 
@@ -481,7 +481,7 @@ def test_what_one_has_may_be_given_in_parts():
 def test_an_option_that_adds_nothing_is_said_to():
     answer = perfmodel.fleets(HAVE, "ib-ndr-400g", **JOB)
     assert answer.words[0].startswith(
-        "No option is 1% faster than what you have; the most is ib-ndr-400g, 1.003"
+        "No option is 1% faster than what you have; the most is ib-ndr-400g, 1.004"
     )
 
 

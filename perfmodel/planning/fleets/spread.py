@@ -109,6 +109,5 @@ def _together(moves: Sequence[float]) -> float:
 
 def _paced(step: FleetStep, factors: Sequence[float]) -> float:
     """Time of an iteration, stragglers left out, with the times of each kind multiplied."""
-    pairs = list(zip(step.parts, factors, strict=True))
-    slowest = max(part.own_time * factor for part, factor in pairs)
-    return slowest + max(part.exposed_time * factor for part, factor in pairs)
+    pairs = zip(step.parts, factors, strict=True)
+    return max((part.own_time + part.exposed_time) * factor for part, factor in pairs)

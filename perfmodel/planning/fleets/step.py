@@ -190,9 +190,8 @@ def mixed_step(job: Job, fleet: Fleet, parts: Sequence[Part], policy: Policy) ->
     Workers of a kind spread around its own time as those of a job of one kind do, and the slowest of all is
     waited for: of fewer slow ones less long than of a fleet of them alone.
 
-    Nobody exchanges gradients before the slowest worker has them.  Of the exchange no more is exposed than by
-    the kind that exposes most alone: behind the longer backward pass of the slowest it hides as much or more.
-    That is an upper bound, and a faster network never raises it: both parts fall or stay.
+    A message is sent when the slowest worker has it ready: the last ends when that of the kind does that would
+    be done last alone, its own work and what the exchange adds to it together.
     """
     constants = job.constants
     pacing = max(parts, key=lambda part: part.own_time)
@@ -201,7 +200,7 @@ def mixed_step(job: Job, fleet: Fleet, parts: Sequence[Part], policy: Policy) ->
     waits = [of_kind(part.prediction.terms, "wait") for part in parts]  # for samples: it does not spread
     spreading = [(part.own_time - wait, part.group.gpus) for part, wait in zip(parts, waits, strict=True)]
     slowest = slowest_of_kinds(spreading, law) + max(waits)
-    time = slowest + max(part.exposed_time for part in parts)
+    time = slowest + max(part.own_time + part.exposed_time for part in parts) - pacing.own_time
     samples = sum(part.samples * part.group.gpus for part in parts)
     return FleetStep(fleet, policy, tuple(parts), time, samples, pacing.group)
 

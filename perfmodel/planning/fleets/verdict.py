@@ -144,8 +144,8 @@ def notes_of(answer: Fleets, market: Market, life: float) -> list[str]:
         )
     if len(answer.options) and any(one.policy != "one kind" for one in answer.options):
         lines.append(
-            "mixed: the step is that of the slowest worker, with as much of the exchange exposed as by "
-            "the kind that exposes most alone; its interval combines those of each kind"
+            "mixed: the step is that of the slowest worker, and what its exchange or that of a faster kind "
+            "adds to it; its interval combines those of each kind"
         )
     if len(answer.have.kinds) > 1 and len(answer.ways) > 1:
         ways = ", ".join(f"{policy} {rate(speed)} samples/s" for policy, speed in answer.ways.items())
