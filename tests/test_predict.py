@@ -698,3 +698,9 @@ def test_times_are_numbers_of_python(options):
         **{name: value for name, value in answer.model_dump().items() if isinstance(value, float)},
     }
     assert {type(value) for value in numbers.values()} == {float}
+
+
+@pytest.mark.parametrize("strategy", ["async", "k-async", "k-batch-async"])
+def test_one_worker_out_of_step_has_a_verdict_whichever_overlap_is_chosen(strategy):
+    answer = predict(workload="resnet50", world_size=1, strategy=strategy, overlap="optimal")
+    assert answer.verdict.startswith("compute-bound")

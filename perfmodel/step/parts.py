@@ -176,8 +176,9 @@ def exchange(
         return ways[0]
     if np.ndim(ways[0].added) == 0:
         return min(ways, key=lambda way: ops.plain(way.added))
-    least = np.stack([way.added for way in ways]).argmin(axis=0)[None]
-    columns = (np.stack(np.broadcast_arrays(*times)) for times in zip(*ways, strict=True))
+    added = np.stack([way.added for way in ways])
+    least = added.argmin(axis=0)[None]
+    columns = (np.stack(np.broadcast_arrays(*times, added[0])[:-1]) for times in zip(*ways, strict=True))
     return Exchanged(*(np.take_along_axis(column, least, 0)[0] for column in columns))
 
 
