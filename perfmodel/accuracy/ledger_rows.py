@@ -21,7 +21,7 @@ from perfmodel.accuracy.transformer_rows import shipped_transformer_runs
 from perfmodel.calibration import calibration
 from perfmodel.evidence import KNOWN, NEW
 from perfmodel.prediction.collective_spread import is_seen, scale_at, size_class
-from perfmodel.prediction.interval import is_new_to
+from perfmodel.prediction.widening import is_new_to
 from perfmodel.resolve import resolve
 from perfmodel.specs.store import Catalogue
 

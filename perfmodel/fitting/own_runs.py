@@ -15,8 +15,9 @@ import numpy as np
 
 from perfmodel.calibration import Calibration, beside
 from perfmodel.own_effects import OwnEffects, effect_names
-from perfmodel.prediction.interval import deviation, software_of, widening_strengths
+from perfmodel.prediction.interval import deviation
 from perfmodel.prediction.limits import crossed_link
+from perfmodel.prediction.widening import software_of, widening_strengths
 from perfmodel.resolve import Setting
 from perfmodel.step.communication import message_times
 from perfmodel.step.evaluate import evaluate

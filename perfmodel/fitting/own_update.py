@@ -10,8 +10,9 @@ from typing import Any
 from perfmodel.calibration import Calibration
 from perfmodel.evidence import repeat_noise
 from perfmodel.fitting.own_runs import Answer, OwnRun, Update, nothing_learned, update
-from perfmodel.prediction.interval import OPEN, factors, widening_strengths
+from perfmodel.prediction.interval import factors
 from perfmodel.prediction.own_runs import job_key
+from perfmodel.prediction.widening import OPEN, widening_strengths
 from perfmodel.resolve import Setting
 from perfmodel.step.evaluate import evaluate
 from perfmodel.step.profiled import NORMAL_80

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perfmodel.accuracy.measured_runs import Measured
-from perfmodel.prediction.interval import local_batch_of, software_of
 from perfmodel.prediction.limits import crossed_link
+from perfmodel.prediction.widening import local_batch_of, software_of
 
 
 def seen(rows: Sequence[Measured]) -> dict[str, frozenset[str]]:

@@ -12,7 +12,7 @@ from perfmodel.accuracy.by_source import weighted_quantile
 from perfmodel.arrays import Array
 from perfmodel.calibration import Spread
 from perfmodel.least_squares import newton
-from perfmodel.prediction.interval import OPEN
+from perfmodel.prediction.widening import OPEN
 
 SOURCE_POWER = -0.25
 """A row weighs its source's number of rows to this power: between all rows alike (0) and all sources (-1)."""

@@ -12,13 +12,14 @@ from perfmodel.calibration import Calibration, calibrated, constants_of
 from perfmodel.errors import InputError
 from perfmodel.prediction.absurd import absurd, checked
 from perfmodel.prediction.bound import above_peak, least_computation_time, least_exchange_rate, least_times
-from perfmodel.prediction.interval import interval, mode_of, unseen_link, widening_strengths
+from perfmodel.prediction.interval import interval, mode_of
 from perfmodel.prediction.limits import network_limit, replicas_alone
 from perfmodel.prediction.memory import does_not_fit, memory_needed
 from perfmodel.prediction.numbers import Evaluated, Exchange, job_of_copies, prediction_of
 from perfmodel.prediction.result import NO_UPDATES, Memory, Prediction
 from perfmodel.prediction.traffic import traffic_of
 from perfmodel.prediction.verdict import placement, slower_than_one, verdict
+from perfmodel.prediction.widening import unseen_link, widening_strengths
 from perfmodel.resolve import ONE_PROCESS, Setting, resolve
 from perfmodel.specs.compression import caveats as compression_caveats
 from perfmodel.specs.scenario import AnyScenario, Scenario, scenario_of

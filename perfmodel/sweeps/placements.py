@@ -11,7 +11,7 @@ import numpy as np
 from perfmodel.calibration import Calibration
 from perfmodel.errors import InputError
 from perfmodel.prediction.bound import least_exchange_rate
-from perfmodel.prediction.interval import unseen_link
+from perfmodel.prediction.widening import unseen_link
 from perfmodel.resolve import Setting, resolve
 from perfmodel.specs.link import Link
 from perfmodel.specs.placement import placed

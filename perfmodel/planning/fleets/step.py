@@ -190,8 +190,8 @@ def mixed_step(job: Job, fleet: Fleet, parts: Sequence[Part], policy: Policy) ->
     Workers of a kind spread around its own time as those of a job of one kind do, and the slowest of all is
     waited for: of fewer slow ones less long than of a fleet of them alone.
 
-    A message is sent when the slowest worker has it ready: the last ends when that of the kind does that would
-    be done last alone, its own work and what the exchange adds to it together.
+    A message is sent when the slowest worker has it ready.  So the last message ends as that of the kind does
+    that would be done last alone, by its own work and what the exchange adds to it.
     """
     constants = job.constants
     pacing = max(parts, key=lambda part: part.own_time)
