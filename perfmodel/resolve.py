@@ -9,7 +9,7 @@ from perfmodel.calibration import calibration
 from perfmodel.errors import InputError
 from perfmodel.link_caveats import GENERIC_NODE, check_racks, doubt_adapters, doubt_links, require_network
 from perfmodel.named import by_id
-from perfmodel.sharing import batch_of, shared, software_of_copies
+from perfmodel.sharing import batch_of, shared, software_of_copies, usual_precision
 from perfmodel.specs.accelerator import USUAL_POWER, Accelerator
 from perfmodel.specs.compression import Scheme, compression_of
 from perfmodel.specs.formats import FORMATS, Format, OptimizerStates, states_of
@@ -208,7 +208,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         require_network(node, scenario.inter_link, None if scenario.node else accelerator)
         if scenario.inter_link is None:
             taken.append(f"--inter-link {node.inter_link}")
-    usual = sharing.precision if sharing else "amp" if "fp16" in accelerator.peak_flops else "fp32"
+    usual = sharing.precision if sharing else usual_precision(accelerator)
     precision = taken.take("precision", scenario.precision, usual)
     peak, peak_format = accelerator.training_peak(precision)
     if precision in ("fp16", "amp") and peak_format == "fp32":

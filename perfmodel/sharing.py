@@ -1,7 +1,7 @@
 """Which model answers for a job, and of transformers what trains them and how: a stack and a layout.
 
-One rule decides which model answers, ``model_of``: the network and the layout, nothing else.  An option that
-the model does not know is refused.
+One rule decides which model answers, ``model_of``: the network, its layout, and how gradients are exchanged.
+An option that the model does not know is refused.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ FIXED = {
         "it holds kernels of whole layers, and those of parts of layers run at other rates; "
         "a measured step does, e.g. --anchor iteration_time=6.2s@8",
     ),
-    "compression": (None, "software for transformers sends gradients whole; leave it out"),
+    "compression": (None, "under a layout gradients are sent whole; leave it out"),
 }
 """Options that the transformer model leaves alone: the only value, and why."""
 
@@ -63,7 +63,7 @@ class Shared(NamedTuple):
 
 
 def model_of(scenario: Scenario, workload: Workload) -> Model:
-    """Return which model answers for a job: the network and the layout decide.
+    """Return which model answers for a job: the network, its layout and its exchange decide.
 
     The transformer model answers for networks that predict the next token, and for every transformer that a
     job shares out, recomputes or adapts, ``sharing_option``.  The data-parallel model answers for all others,
@@ -127,7 +127,8 @@ def stack_of(
         return None
     if scenario.strategy not in SUMS:
         raise InputError(
-            f"--strategy {scenario.strategy}: under a layout gradients are summed by {' or '.join(SUMS)}"
+            f"--{sharing_option(scenario)} is of a layout, whose gradients {' or '.join(SUMS)} sums, "
+            f"not --strategy {scenario.strategy}: leave one of them out"
         )
     if scenario.framework is None:
         if scenario.strategy == "fsdp":
@@ -164,7 +165,7 @@ def shared(
     from perfmodel.specs.layout import caveats, check, check_adapters, layout_of
 
     id, year = parts(software_id(name, catalogue))
-    software = with_year(id, year or LATEST_RELEASE)
+    software = with_year(id, year or _usual_release(workload, accelerator))
     facts = release(software, catalogue)
     _refuse(scenario, software)
     all_or_nothing = "zero3" in facts.shardings and not facts.shards_states_alone
@@ -224,6 +225,12 @@ def batch_of(
     return micro, layout.global_batch_size, "weak" if scenario.global_batch_size is None else "strong"
 
 
+def usual_precision(accelerator: Accelerator) -> str:
+    """Return the precision in which copies of a network are usually trained on an accelerator."""
+    peaks = accelerator.peak_flops
+    return "amp" if "fp16" in peaks else "bf16" if "bf16" in peaks and "fp32" not in peaks else "fp32"
+
+
 def has_layouts(workload: Workload) -> bool:
     """Return whether a network is a transformer of which a layout may be given."""
     return workload.architecture is not None and workload.tokens is not None
@@ -275,12 +282,16 @@ def software_of_copies(
 ) -> str:
     """Return the software of a job that trains copies of a network, ``NAME@YEAR``.
 
-    The year is that of the latest release for networks that predict tokens, as under a layout; of others it
-    is that of the software the accelerator is usually trained with.
+    The year is that of the latest release for networks that predict tokens; of others it is that of the
+    software the accelerator is usually trained with.
     """
     name, year = parts(named_software(scenario.framework or DEFAULT, workload, False, catalogue))
-    usual = LATEST_RELEASE if predicts_tokens(workload) else usual_year(accelerator.year)
-    return with_year(name, usual if year is None else year)
+    return with_year(name, year or _usual_release(workload, accelerator))
+
+
+def _usual_release(workload: Workload, accelerator: Accelerator) -> int:
+    """Return the year of the software of a job that names none."""
+    return LATEST_RELEASE if predicts_tokens(workload) else usual_year(accelerator.year)
 
 
 def transformer_software(text: str, workload: Workload, shards: bool | None, catalogue: Catalogue) -> str:
@@ -307,8 +318,8 @@ def _refuse_layout_only(scenario: Scenario, workload: Workload, catalogue: Catal
             reason = _no_transformer("micro-batch-size", workload)
             raise InputError(f"{reason}; the batch of a GPU is --local-batch-size")
         raise InputError(
-            f"--micro-batch-size: of {workload.id} that goes with a layout, {_layouts(scenario, workload)}; "
-            "without one the batch of a GPU is --local-batch-size"
+            f"--micro-batch-size: that is of a layout, {_layouts(scenario, workload)}; without one the batch "
+            "of a GPU is --local-batch-size"
         )
     software = named_software(name or DEFAULT, workload, False, catalogue)
     if name is not None and release(software, catalogue).trains == "transformers":
@@ -324,17 +335,14 @@ def _refuse_layout_only(scenario: Scenario, workload: Workload, catalogue: Catal
             raise _no_transformer(option, workload)
     else:
         return
-    raise InputError(
-        f"--{option}: of {workload.id} that goes with a layout, {_layouts(scenario, workload)}; without "
-        "one the data-parallel model answers, which does not know it"
-    )
+    raise InputError(f"--{option} goes with a layout, {_layouts(scenario, workload)}")
 
 
 def _layouts(scenario: Scenario, workload: Workload) -> str:
     """Return what would give a job a layout."""
     if (exchange := _exchange_of_copies(scenario)) and predicts_tokens(workload):
-        return f"which has no --{exchange}"
-    return "e.g. --sharding zero1 or a degree above 1"
+        return f"which has no --{exchange}: leave one of them out"
+    return f"e.g. --sharding zero1; of {workload.id} without one that is not known"
 
 
 def _no_transformer(option: str, workload: Workload) -> InputError:
@@ -347,13 +355,18 @@ def _no_transformer(option: str, workload: Workload) -> InputError:
 def _refuse(scenario: Scenario, software: str) -> None:
     """Refuse what the transformer model does not know, or software does not do."""
     if scenario.precision is not None and scenario.precision not in PRECISIONS:
-        raise InputError(f"--precision {scenario.precision}: {software} trains in {', '.join(PRECISIONS)}")
+        raise InputError(
+            f"--precision {scenario.precision}: under a layout {software} is known to train in "
+            f"{', '.join(PRECISIONS)}"
+        )
     for name, (value, why) in FIXED.items():
         if getattr(scenario, name) != value:
             option = name.replace("_", "-")
             raise InputError(f"--{option} {getattr(scenario, name)} does not go with {software}: {why}")
     if scenario.optimizer not in (None, "adam"):
-        raise InputError(f"--optimizer {scenario.optimizer}: {software} is known to train with adam alone")
+        raise InputError(
+            f"--optimizer {scenario.optimizer}: under a layout {software} is known to train with adam alone"
+        )
 
 
 def _micro_batch(scenario: Scenario) -> int | None:

@@ -37,7 +37,7 @@ COLLECTIVE, SIZE = KNOWN["collective"], KNOWN["size"]
 RANKS_OPTION = KNOWN["ranks"]._replace(label="Ranks (GPUs)")
 SERVERS = options()["servers"]._replace(session="exchange-servers")
 SHOWN = one_of("show", YS, "time", "What is drawn.")._replace(session="show-exchange")
-OTHERS = (name for name in get_args(Algorithm) if name not in (*DRAWN, *CHOICES))
+OTHERS = tuple(name for name in get_args(Algorithm) if name not in (*DRAWN, *CHOICES))
 ALGORITHMS = some_of("algorithms", (*DRAWN, *OTHERS), "What is drawn.")._replace(usual="the usual ones")
 
 

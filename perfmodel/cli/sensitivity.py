@@ -193,7 +193,7 @@ def _dimensions(answer: SensitivityReport) -> str:
         f"{unit} {round(total, 6) + 0.0:.3f}" for unit, total in answer["sums"].items() if total is not None
     ]
     if not answer["sums"]:
-        return "check of units: not made of transformers that are shared out"
+        return "check of units: not made of transformers"
     if not totals:
         return "check of units: not defined, messages are fused by a clock"
     report = f"check of units (elasticities in s add up to 1, in others to 0): {', '.join(totals)}"

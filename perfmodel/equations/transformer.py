@@ -123,34 +123,3 @@ def hardware_flops_per_token(flops_per_token: Real, recomputed_fraction: Real) -
     4.0
     """
     return flops_per_token * (1 + recomputed_fraction / 3)
-
-
-@formula(cites="chowdhery2022")
-def model_flops_utilization(
-    flops_per_token: Real, tokens_per_second: Real, world_size: Real, peak_flops: Real
-) -> Real:
-    r"""Share of the peak that goes into the model.
-
-    .. math:: U = \frac{F_t R_t}{n F_p}
-
-    With the FLOP of the hardware in place of those of the model this is the hardware's utilisation.
-
-    Parameters
-    ----------
-    flops_per_token : F_t [FLOP]
-    tokens_per_second : R_t [1/s], the whole job
-    world_size : n [1]
-    peak_flops : F_p [FLOP/s]
-
-    Returns
-    -------
-    mfu [1]
-
-    Examples
-    --------
-    2 GFLOP a token, 1000 tokens a second, 4 accelerators of 1 TFLOP/s: 2 of 4 TFLOP/s.
-
-    >>> model_flops_utilization(2e9, 1000, 4, 1e12)
-    0.5
-    """
-    return flops_per_token * tokens_per_second / (world_size * peak_flops)

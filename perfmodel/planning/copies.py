@@ -182,7 +182,9 @@ def _largest_batches(
     strategy = goal.strategies[0] if predicts_tokens(network) else "all-reduce"
     result: dict[int, list[str]] = {}
     for precision in goal.precisions or PRECISIONS:
-        if precision == "fp8":  # no copy of a whole network is trained in it
+        if precision == "fp8":
+            if goal.precisions:
+                left_out["--precision fp8: no copy of a whole network is known to be trained in it"] += 1
             continue
         try:
             catalogue.accelerator(accelerator).training_peak(precision)

@@ -37,11 +37,13 @@ from perfmodel.prediction.widening import (
     strengths,
 )
 from perfmodel.resolve import Setting
+from perfmodel.sharing import predicts_tokens
 from perfmodel.step.evaluate import Step
 from perfmodel.step.layer_rates import conditions
 
 if TYPE_CHECKING:
     from perfmodel.own_effects import OwnEffects
+    from perfmodel.transformers.uncertainty import Novelty
 
 NO_REPEATS = "how far repeats of a job scatter is assumed, or known from few"
 """Why no interval of 95 % is stated of a job that was measured itself."""
@@ -87,10 +89,11 @@ def reasons(
     spread: Spread,
     constants: Calibration,
     of_profile: float = 0.0,
+    new: Novelty | None = None,
 ) -> list[str]:
     """Return in words why an interval is wider than usual, and by which factor, the largest first.
 
-    Last come a profile's own numbers, by their relative deviation.
+    Last come a profile's own numbers, by their relative deviation, and what is new to transformers.
     """
     measured = [f"the profile's own numbers are {of_profile:.0%} uncertain"] if of_profile > NOTED else []
     if result.get(AGAIN):
@@ -124,7 +127,11 @@ def reasons(
     said += [(each.factor, each.words, Scale(each.factor, each.sources)) for each in opened]
     in_order = sorted(said, key=lambda each: -each[0])
     wide = [reason(words, factor, scale) for factor, words, scale in in_order if factor > 1 + NOTICED]
-    return wide + measured
+    if new is None:
+        return wide + measured
+    from perfmodel.transformers.uncertainty import why_wider
+
+    return list(dict.fromkeys([*wide, *measured, *why_wider(new)]))
 
 
 def _measured(reason: str, setting: Setting, own: OwnEffects) -> bool:
@@ -272,6 +279,8 @@ class Width(NamedTuple):
     """Relative, of a profile's own numbers."""
     least_time: Any
     """That physics allows [s]."""
+    new: Novelty | None
+    """What is new about a transformer that predicts tokens."""
 
 
 def mode_of(setting: Setting) -> str:
@@ -295,16 +304,35 @@ def width_of(
         return None
     result = strengths(setting, step.work, step.terms, link, constants)
     near, far, scale, common = factors(result, mode, constants)
-    deviation: Any = 0.0
+    new = _new_to_transformers(setting, mode, constants)
+    if new is not None:
+        from perfmodel.step.profiled import NORMAL_80, NORMAL_95
+
+        near = ops.maximum(near, math.exp(NORMAL_80 * new.spread))
+        far = ops.maximum(far, math.exp(NORMAL_95 * new.spread))
+    of_profile: Any = 0.0
     if setting.profile is not None:
         from perfmodel.step.profiled import NORMAL_80, NORMAL_95, noise, noisy
 
-        deviation = noise(setting, setting.profile, step.terms)
-        near, far = noisy(near, NORMAL_80, deviation), noisy(far, NORMAL_95, deviation)
+        of_profile = noise(setting, setting.profile, step.terms)
+        near, far = noisy(near, NORMAL_80, of_profile), noisy(far, NORMAL_95, of_profile)
     ends = scale.ends(time, near, far)
-    alone = alone_of(setting, step.work.alone(setting.accumulation_steps), result, mode, constants, deviation)
+    alone = alone_of(
+        setting, step.work.alone(setting.accumulation_steps), result, mode, constants, of_profile
+    )
     ends = cut_ends(ends, time, least_time, alone)
-    return Width(ends, result, mode, scale, common, deviation, least_time)
+    return Width(ends, result, mode, scale, common, of_profile, least_time, new)
+
+
+def _new_to_transformers(setting: Setting, mode: str, constants: Calibration) -> Novelty | None:
+    """Return what is new about a step of a network that predicts tokens, whose computing runs of transformers
+    taught; None of other networks, and where the job or its like was measured."""
+    model = setting.workload.architecture
+    if model is None or mode != "specs" or constants.own is not None or not predicts_tokens(setting.workload):
+        return None
+    from perfmodel.transformers.uncertainty import novelty
+
+    return novelty(model, setting.accelerator.id, setting.software)
 
 
 def interval(setting: Setting, width: Width, constants: Calibration) -> Interval:
@@ -316,6 +344,6 @@ def interval(setting: Setting, width: Width, constants: Calibration) -> Interval
         width.ends,
         width.least_time,
         no_95=NO_REPEATS if result.get(AGAIN) else width.scale.no_95,
-        wider_because=partial(reasons, setting, result, spread, constants, width.deviation),
+        wider_because=partial(reasons, setting, result, spread, constants, width.deviation, width.new),
         scale=1.0 if result.get(AGAIN) else float(width.common),
     )

@@ -30,9 +30,8 @@ def replicas_alone(workload: Workload) -> str | None:
     if workload.architecture is None:
         return None
     return (
-        "every accelerator holds a copy of the whole network, and all attention scores: perfmodel layouts, "
-        "and predict with a layout, e.g. --sharding zero1, know fused attention, and tensor, pipeline and "
-        "other ways to share a transformer out"
+        "every accelerator holds a copy of the whole network: perfmodel layouts, and predict with a layout, "
+        "e.g. --sharding zero1, know sharded states, tensor, pipeline and other parallelism"
     )
 
 

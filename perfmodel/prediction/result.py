@@ -194,7 +194,7 @@ class Prediction(_Result):
     mode: Literal["specs", "anchored", "traced"]
     """What the prediction stands on."""
     model: Literal["data-parallel", "transformer"] | None = None
-    """Which model answers, by network and layout alone; None in answers saved before they named it."""
+    """Which model answers, by network, layout and exchange; None in answers saved before they named it."""
     samples_per_second: float
     """Of the whole job."""
     sample: str

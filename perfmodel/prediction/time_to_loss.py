@@ -60,8 +60,8 @@ def time_to_loss(
         )
     if prediction.layout is not None:
         raise InputError(
-            "--time-to-loss: the bound is of data-parallel training in layers, e.g. of resnet50; the "
-            f"transformer model answers for {prediction.scenario['workload']}"
+            "--time-to-loss: the bound is of copies of a network without a layout, e.g. of resnet50, or of "
+            f"{prediction.scenario['workload']} by --strategy async"
         )
     asked: dict[str, Any] = dict(prediction.scenario)
     own = asked["strategy"]

@@ -19,6 +19,7 @@ import numpy as np
 from perfmodel.leaves import OF_TERMS
 from perfmodel.resolve import Setting
 from perfmodel.sensitivity.case import Case, Names
+from perfmodel.sharing import has_layouts
 from perfmodel.specs.link import Link
 from perfmodel.step.communication import by_library
 from perfmodel.step.fabric import crosses_network, crosses_sockets
@@ -49,7 +50,8 @@ class Input(NamedTuple):
     name: str
     unit: str
     model: str
-    """``data-parallel``, ``transformer``, ``any`` or ``inner``."""
+    """``data-parallel``, ``layer-table`` (where a table of layers is timed), ``transformer``, ``any`` or
+    ``inner``."""
     numbers: str
     others: str
     meaning: str
@@ -181,6 +183,8 @@ def inputs_of(
     """
     setting = case.setting
     models = {"any", "data-parallel" if setting.layout is None else "transformer", *(("inner",) * inner)}
+    if not has_layouts(setting.workload):
+        models.add("layer-table")
     for each in INPUTS:
         names = each.names(setting)
         own = any(name in names for name in acting)

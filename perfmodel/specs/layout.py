@@ -26,9 +26,9 @@ DEGREES = (
     "context_parallel",
     "expert_parallel",
 )
+"""Options by which the accelerators of a job share a transformer, and the chunks of its stages."""
 CHOSEN = (*DEGREES, "sharding", "recompute", "micro_batch_size")
 """What of a layout is chosen; the rest follows from it, the accelerators and the batch."""
-"""Options by which the accelerators of a job share a transformer, and the chunks of its stages."""
 NEUTRAL: dict[str, tuple[Any, ...]] = {
     **{name: (1,) for name in DEGREES if name != "virtual_stages"},
     "sharding": (None, "none"),

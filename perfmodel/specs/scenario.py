@@ -202,7 +202,9 @@ class Scenario(Described):
     perfmodel.errors.InputError: unknown option 'world'; nearest: world_size
     """
 
-    answered_by: ClassVar[Literal["data-parallel", "transformer"] | None] = None  # network and layout decide
+    answered_by: ClassVar[Literal["data-parallel", "transformer"] | None] = (
+        None  # network, layout and exchange decide
+    )
     workload: Annotated[
         str, OptionInfo(label="Network", offers="workloads", axis="computation", basic=True)
     ] = "resnet50"

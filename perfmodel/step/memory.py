@@ -21,6 +21,7 @@ from perfmodel.equations.memory import (
     training_memory_bytes,
 )
 from perfmodel.resolve import ONE_PROCESS, Setting
+from perfmodel.sharing import predicts_tokens
 
 
 class Row(NamedTuple):
@@ -62,7 +63,14 @@ def _tables(setting: Setting, _: Calibration) -> Any:
 
 
 def _activations(setting: Setting, _: Calibration) -> Any:
-    return setting.format.activation_bytes * setting.workload.saved_elements
+    if not predicts_tokens(setting.workload):
+        return setting.format.activation_bytes * setting.workload.saved_elements
+    from perfmodel.transformers.computation import job_of_whole
+    from perfmodel.transformers.memory import memory_of as memory_of_job
+
+    # its software may keep no attention scores, as under a layout
+    memory = memory_of_job(job_of_whole(setting, 1.0, setting.accumulation_steps))
+    return memory.activations + memory.logits
 
 
 def _left_out(setting: Setting, _: Calibration) -> Any:

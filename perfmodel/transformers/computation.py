@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from perfmodel.equations.transformer_pipeline import time_of_parts
 from perfmodel.resolve import Setting
+from perfmodel.specs.formats import GRADIENT_PASSES
 from perfmodel.specs.layout import Layout
 from perfmodel.transformers.evaluate import fabric_of_setting, known_dimensions, network_of
 from perfmodel.transformers.job import Case, Job
@@ -42,6 +43,9 @@ def job_of_whole(setting: Setting, local_batch_size: Any, steps: Any) -> Job:
     precision = setting.precision if setting.precision in IN_32_BITS else "fp16"
     options = Options(precision, optimizer=setting.optimizer)
     software = software_of(setting.framework, chip, dimensions, layout, options)
+    if setting.framework.adds_gradients:  # as they are sent, which under a layout may be in 16 bits
+        added = GRADIENT_PASSES * setting.format.gradient_bytes
+        software = software._replace(added_gradient_bytes=added)
     return Job(dimensions, layout, chip, software, NO_GROUPS, length * 1.0, 1.0, 1.0, 1.0, 1.0)
 
 

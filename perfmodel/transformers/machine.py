@@ -109,12 +109,12 @@ def chip_of(accelerator: Accelerator, precision: str = "amp") -> Chip:
 
 def _borrowed_share(accelerator: Accelerator, precision: str) -> float:
     """Return the share of its peak that the best product of an accelerator is taken to reach."""
+    if accelerator.vendor in BORROWED_SHARES:
+        return BORROWED_SHARES[accelerator.vendor]
     if precision in OF_VECTOR_UNITS:
         is_doubled = (accelerator.compute_capability or 0.0) >= DOUBLED_FROM
         return DOUBLED_SHARE if is_doubled else VECTOR_SHARE
-    if CONSUMER in accelerator.name:
-        return CONSUMER_SHARE
-    return BORROWED_SHARES.get(accelerator.vendor, BORROWED_SHARE)
+    return CONSUMER_SHARE if CONSUMER in accelerator.name else BORROWED_SHARE
 
 
 def _best(accelerator: Accelerator, precision: Any, share: float) -> float:
