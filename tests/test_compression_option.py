@@ -105,7 +105,7 @@ def test_what_is_left_out_is_kept_in_memory():
         ({"compression": "topk", "algorithm": "tree"}, "gathered"),
         (
             {"compression": "topk", "workload": "llama-3-8b", "tensor_parallel": 2},
-            "sends gradients whole; leave it out",
+            "gradients are sent whole; leave it out",
         ),
     ],
 )

@@ -146,9 +146,12 @@ def test_the_network_decides_which_model_answers_for_a_plan(workload, framework,
     ("options", "message"),
     [
         ({"algorithms": "ring"}, "--algorithm ring does not go with"),
-        ({"precisions": "fp32"}, "--precision fp32: megatron-core@2026 trains in"),
+        ({"precisions": "fp32"}, "--precision fp32: under a layout megatron-core@2026 is known to train in"),
         ({"framework": "torch7"}, "torch7: it trains no transformers such as gpt2"),
-        ({"workload": "bert-large", "framework": "megatron-core"}, "of bert-large that goes with a layout"),
+        (
+            {"workload": "bert-large", "framework": "megatron-core"},
+            "--framework megatron-core goes with a layout, e.g. --sharding zero1; of bert-large",
+        ),
     ],
 )
 def test_a_plan_refuses_what_the_model_that_answers_does_not_know(options, message):

@@ -244,11 +244,14 @@ def test_software_of_both_models_is_what_the_one_that_answers_knows(framework, m
         ),
         ({"workload": "resnet50", "micro_batch_size": 8}, "the batch of a GPU is --local-batch-size"),
         ({"workload": "resnet50", "sharding": "none"}, "--sharding: resnet50 is no transformer"),
-        ({"strategy": "parameter-server", "sharding": "zero1"}, "summed by all-reduce or fsdp"),
+        ({"strategy": "parameter-server", "sharding": "zero1"}, "gradients all-reduce or fsdp sums"),
         ({"overlap": "bucketed"}, "--overlap bucketed does not go with megatron-core@2026"),
         ({"algorithm": "best"}, "--algorithm best does not go with megatron-core@2026"),
-        ({"precision": "fp32"}, "--precision fp32: megatron-core@2026 trains in"),
-        ({"tensor_parallel": 2, "precision": "fp32"}, "--precision fp32: megatron-core@2026 trains in"),
+        ({"precision": "fp32"}, "--precision fp32: under a layout megatron-core@2026 is known to train in"),
+        (
+            {"tensor_parallel": 2, "precision": "fp32"},
+            "--precision fp32: under a layout megatron-core@2026 is known to train in",
+        ),
         ({"tensor_parallel": 2, "overlap": "none"}, "--overlap none does not go with megatron-core@2026"),
         ({"tensor_parallel": 2, "optimizer": "lamb"}, "--optimizer lamb"),
         (
@@ -609,3 +612,38 @@ def test_every_generation_of_tpu_trains_transformers_by_the_software_of_tpus():
             .scenario["framework"]
             .startswith("maxtext")
         )
+
+
+@pytest.mark.parametrize("options", [{}, {"local_batch_size": 32}, {"sequence_length": 512}])
+def test_copies_keep_what_a_layout_of_replicas_keeps(options):
+    """Local SGD has no buffers of its own: activations, logits and states are those of the same step."""
+    job = {"workload": "gpt2", "gpus": 8, "node": "dgx-h100", "framework": "pytorch@2026", "precision": "amp"}
+    job |= {"local_batch_size": 8} | options
+    laid_out, copies = predict(**job).memory, predict(**job, strategy="local-sgd", local_steps=4).memory
+    rows = laid_out.rows
+    assert copies.rows["activations"] == pytest.approx(rows["activations"] + rows["logits"], rel=1e-9)
+    assert copies.bytes == pytest.approx(laid_out.bytes, rel=0.1)
+
+
+def test_an_interval_of_copies_is_no_narrower_than_that_of_transformers_of_their_kind():
+    job = {"workload": "mixtral-8x7b", "gpus": 8, "node": "dgx-a100-80gb", "framework": "pytorch@2026"}
+    job["local_batch_size"] = 8
+    laid_out = predict(**job, sharding="none", recompute="none")
+    copies = predict(**job, strategy="local-sgd", local_steps=4)
+    far = [one.interval.high_80 / one.iteration_time for one in (laid_out, copies)]
+    assert far[1] >= 0.99 * far[0]
+    assert any("mixtures of experts" in why for why in copies.interval.wider_because)
+
+
+@pytest.mark.parametrize("network", ["bert-large", "gpt2"])
+def test_software_has_one_year_with_and_without_a_layout(network):
+    job = {"workload": network, "gpus": 8, "node": "dgx-a100-80gb", "framework": "pytorch"}
+    job["strategy"] = "all-reduce" if network == "bert-large" else "parameter-server"
+    copies = predict(**job).scenario["framework"]
+    assert copies == predict(**job | {"strategy": "all-reduce", "sharding": "zero1"}).scenario["framework"]
+
+
+def test_chips_without_fp16_train_copies_in_bf16():
+    assert predict(workload="gpt2", gpus=8, accelerator="tpu-v4", strategy="local-sgd").scenario[
+        "precision"
+    ] == ("bf16")

@@ -30,7 +30,7 @@ def test_with_and_without_a_layout_computation_is_the_same() -> None:
         "accelerator": "v100-sxm2-16gb",
         "world_size": 8,
         "local_batch_size": 4,
-        "framework": "pytorch@2021",
+        "framework": "pytorch@2024",
     }
     whole = work_of(setting_of(**job, precision="amp"))
     laid_out = step_of_setting(setting_of(**job, precision="amp", sharding="zero1"))
