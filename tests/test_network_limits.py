@@ -168,9 +168,9 @@ def test_no_network_is_proposed_for_machines_of_a_provider():
 def test_a_faster_port_of_tcp_is_said_to_change_nothing_and_what_would():
     found = perfmodel.compare(TCP, TCP | {"inter_link": "ethernet-100g-tcp"})
     assert "either network suffices" not in found.verdict
-    assert "in both binds the kernel's TCP (2.75 GB/s an adapter over 16 connections" in found.verdict
+    assert "in both binds the kernel's TCP (2.76 GB/s an adapter over 16 connections" in found.verdict
     assert "RDMA on the same ports or more --connections would lift it" in found.verdict
-    assert "the kernel's TCP (2.75 GB/s an adapter over 16" in predict(**TCP).verdict
+    assert "the kernel's TCP (2.76 GB/s an adapter over 16" in predict(**TCP).verdict
 
 
 def test_connections_move_the_ceiling_in_every_model():
