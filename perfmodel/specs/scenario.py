@@ -202,9 +202,7 @@ class Scenario(Described):
     perfmodel.errors.InputError: unknown option 'world'; nearest: world_size
     """
 
-    answered_by: ClassVar[Literal["data-parallel", "transformer"] | None] = (
-        None  # network, layout and exchange decide
-    )
+    answered_by: ClassVar[Literal["data-parallel", "transformer"] | None] = None  # sharing.model_of decides
     workload: Annotated[
         str, OptionInfo(label="Network", offers="workloads", axis="computation", basic=True)
     ] = "resnet50"
