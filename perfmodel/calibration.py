@@ -181,9 +181,8 @@ def read_calibration(path: Path | str) -> Calibration:
             reach={name: (low, high) for name, (low, high) in fitted["reach"].items()},
             spread={mode: Spread(**numbers) for mode, numbers in fitted["spread"].items()},
         )
-        learned = learned._replace(
-            transformers={**fitted.get("transformers", of_transformers()), **learned.efficiency.half_rates}
-        )
+        of_steps = fitted.get("transformers", of_transformers()["parameters"])
+        learned = learned._replace(transformers={**of_steps, **learned.efficiency.half_rates})
         return with_scaling(learned, fitted["scaling"])
     except InputError:
         raise
@@ -249,11 +248,10 @@ def of_collectives() -> Mapping[str, Any]:
 
 
 @cache
-def of_transformers() -> Mapping[str, float]:
-    """What was learned from measured steps of transformers, by name."""
+def of_transformers() -> Mapping[str, Any]:
+    """What was learned from measured steps of transformers."""
     table: Mapping[str, Any] = json.loads(TRANSFORMER_FIT.read_text("utf-8"))
-    parameters: Mapping[str, float] = table["parameters"]
-    return parameters
+    return table
 
 
 @cache
@@ -292,6 +290,6 @@ def before_fit(left_out: frozenset[str] = frozenset()) -> Calibration:
         decode_rate=value["decode_rate"],
         **{name: value[name] for name in SCALARS},
         **{name: of_collectives()["parameters"][learned] for name, learned in LATENCIES.items()},
-        transformers=of_transformers(),
+        transformers=of_transformers()["parameters"],
         assumed=tuple(name for name, entry in facts().items() if entry["basis"] == "assumed"),
     )

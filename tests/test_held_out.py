@@ -16,10 +16,9 @@ from perfmodel.accuracy.mlperf_rows import read_submissions, shipped_submissions
 from perfmodel.accuracy.runs import read_runs, shipped_runs
 from perfmodel.accuracy.summary import by_reason
 from perfmodel.accuracy.transformer_rows import read_transformer_runs, shipped_transformer_runs
-from perfmodel.calibration import COLLECTIVE_FIT, FITTED
+from perfmodel.calibration import COLLECTIVE_FIT, FITTED, TRANSFORMER_FIT
 from perfmodel.resources import folder
 from perfmodel.specs.store import Catalogue
-from perfmodel.transformers.parameters import RESULT
 
 VALIDATION = folder("validation")
 MEASURED = VALIDATION / "measured"
@@ -64,7 +63,11 @@ def test_nothing_is_learned_from_them() -> None:
 
 @pytest.mark.parametrize(
     ("name", "fit"),
-    [("training_runs.csv", FITTED), ("collectives.csv", COLLECTIVE_FIT), ("transformer_runs.csv", RESULT)],
+    [
+        ("training_runs.csv", FITTED),
+        ("collectives.csv", COLLECTIVE_FIT),
+        ("transformer_runs.csv", TRANSFORMER_FIT),
+    ],
 )
 def test_a_fit_hashes_what_it_learned_from(name: str, fit: Path) -> None:
     assert json.loads(fit.read_text("utf-8"))["sha256"] == sha256(learned_bytes(name)).hexdigest()

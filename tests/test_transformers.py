@@ -34,6 +34,7 @@ from perfmodel.accuracy.transformer_rows import (
 )
 from perfmodel.accuracy.transformer_scale import LARGEST, largest
 from perfmodel.accuracy.transformer_software import software_named
+from perfmodel.calibration import TRANSFORMER_FIT
 from perfmodel.cli import main
 from perfmodel.equations.transformer_exchange import activation_message_bytes, distinct_destinations
 from perfmodel.equations.transformer_memory import (
@@ -58,7 +59,7 @@ from perfmodel.transformers.job import Case, job_of, jobs_of
 from perfmodel.transformers.levels import learned
 from perfmodel.transformers.machine import Fabric, chip_of
 from perfmodel.transformers.memory import memory_of, memory_of_ends
-from perfmodel.transformers.parameters import PARAMETERS, RESULT, fitted
+from perfmodel.transformers.parameters import PARAMETERS, fitted
 from perfmodel.transformers.remedies import COMPENSATES
 from perfmodel.transformers.search import TOO_LARGE, search
 from perfmodel.transformers.software import Options, software_of
@@ -813,9 +814,9 @@ def test_full_recomputation_of_one_source_is_read_as_selective_and_said():
 
 @pytest.mark.any_version
 def test_the_shipped_fit_is_what_the_data_give(tmp_path, monkeypatch):
-    monkeypatch.setattr(transformer_fit, "RESULT", tmp_path / "fit.json")
+    monkeypatch.setattr(transformer_fit, "TRANSFORMER_FIT", tmp_path / "fit.json")
     transformer_fit.refit()
-    made, shipped = (json.loads(path.read_text()) for path in (tmp_path / "fit.json", RESULT))
+    made, shipped = (json.loads(path.read_text()) for path in (tmp_path / "fit.json", TRANSFORMER_FIT))
     assert made["sha256"] == shipped["sha256"]
     assert set(made["parameters"]) == set(PARAMETERS)
     # facts of H800 and of TPU v3's links that were corrected since move parameters by 1.2 % at most

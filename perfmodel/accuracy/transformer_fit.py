@@ -15,9 +15,10 @@ from perfmodel.accuracy.held_out import learned_bytes, require_entries
 from perfmodel.accuracy.runs import TRUSTED
 from perfmodel.accuracy.transformer_rows import TransformerRun
 from perfmodel.arrays import Array, Flags, Names
+from perfmodel.calibration import TRANSFORMER_FIT
 from perfmodel.least_squares import least_squares
 from perfmodel.transformers.job import Job, jobs_of, rows
-from perfmodel.transformers.parameters import PARAMETERS, RESULT, named
+from perfmodel.transformers.parameters import PARAMETERS, named
 from perfmodel.transformers.step import step_of
 from perfmodel.writing import write_whole
 
@@ -242,7 +243,7 @@ def refit() -> None:
         "software": sorted(widths.stacks),
         "parameters": {name: float(f"{parameters[name]:.6g}") for name in PARAMETERS},
     }
-    write_whole(RESULT, json.dumps(table, indent=1) + "\n")
+    write_whole(TRANSFORMER_FIT, json.dumps(table, indent=1) + "\n")
 
 
 if __name__ == "__main__":

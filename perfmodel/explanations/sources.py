@@ -251,7 +251,7 @@ def _of_transformers(derived: Derivation) -> list[Source]:
     """The fit to transformers, and each source that most of what is known of a number rests on."""
     with read_table(folder("validation") / "sources.csv") as file:
         titles = {row["key"]: row["title"] for row in csv.DictReader(file)}
-    fitted = json.loads(transformer_parameters.RESULT.read_text("utf-8"))
+    fitted = calibration_module.of_transformers()
     many: list[str] = []
     of_one: defaultdict[str, list[str]] = defaultdict(list)
     for name in _moving(derived):

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from perfmodel.calibration import calibration
+from perfmodel.calibration import calibration, of_transformers
 from perfmodel.evidence import TRANSFORMERS
 from perfmodel.learned import neutral_means
 from perfmodel.tracing import TRACE
@@ -19,8 +17,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
-
-RESULT = Path(__file__).with_name("model.json")
 
 
 class Prior(NamedTuple):
@@ -157,7 +153,7 @@ def fitted() -> Fitted:
 @cache
 def shipped() -> Fitted:
     """The same, never traced, and read once."""
-    table: Mapping[str, Any] = json.loads(RESULT.read_text("utf-8"))
+    table = of_transformers()
     parameters = {name: table["parameters"][name] for name in PARAMETERS} | half_rates()
     return Fitted(
         parameters,
