@@ -51,6 +51,8 @@ TRANSFORMER_FIT = Path(__file__).parent / "transformers" / "model.json"
 """What ``python -m perfmodel.accuracy.transformer_fit`` writes."""
 FITTED = Path(__file__).parent / "calibration.json"
 """What ``perfmodel calibrate`` writes."""
+NORMAL_80, NORMAL_95 = 1.2816, 1.9600
+"""Quantiles of the normal law, either side."""
 
 
 class Spread(NamedTuple):

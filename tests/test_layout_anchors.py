@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import perfmodel
 from perfmodel.anchor import OWN, parse_anchor
+from perfmodel.calibration import NORMAL_80
 from perfmodel.cli import main
 from perfmodel.errors import InputError
 from perfmodel.evidence import FREEDOM, KNOWN, REPEAT, TRANSFORMERS, scale_of
@@ -21,7 +22,6 @@ from perfmodel.prediction import predict
 from perfmodel.sensitivity.elasticity import sensitivity
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
-from perfmodel.step.profiled import NORMAL_80
 from perfmodel.sweeps import sweep
 from perfmodel.transformers.levels import learned
 from perfmodel.transformers.parameters import fitted

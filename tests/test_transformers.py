@@ -34,7 +34,7 @@ from perfmodel.accuracy.transformer_rows import (
 )
 from perfmodel.accuracy.transformer_scale import LARGEST, largest
 from perfmodel.accuracy.transformer_software import software_named
-from perfmodel.calibration import TRANSFORMER_FIT
+from perfmodel.calibration import NORMAL_80, TRANSFORMER_FIT
 from perfmodel.cli import main
 from perfmodel.equations.transformer_exchange import activation_message_bytes, distinct_destinations
 from perfmodel.equations.transformer_memory import (
@@ -52,7 +52,6 @@ from perfmodel.specs.laid_out import LaidOut
 from perfmodel.specs.layout import SHARDING, caveats, check, layout_of
 from perfmodel.specs.software import release
 from perfmodel.specs.store import Catalogue
-from perfmodel.step.profiled import NORMAL_80
 from perfmodel.transformers.architecture import dimensions_of
 from perfmodel.transformers.evaluate import fabric_of_setting, step_of_setting
 from perfmodel.transformers.job import Case, job_of, jobs_of

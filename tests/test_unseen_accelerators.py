@@ -9,9 +9,9 @@ import pytest
 import perfmodel
 from perfmodel import Catalogue, predict
 from perfmodel.accuracy.transformer_fit import spread_between
+from perfmodel.calibration import NORMAL_80
 from perfmodel.evidence import EXPERTS, KNOWN, NEW, REPEAT, TRANSFORMERS, scale_of
 from perfmodel.resources import folder
-from perfmodel.step.profiled import NORMAL_80
 from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.uncertainty import NOTICED
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from perfmodel.arrays import Array, Names
-from perfmodel.step.profiled import NORMAL_80
+from perfmodel.calibration import NORMAL_80
 
 COVERED = 0.8
 """What intervals are to cover."""

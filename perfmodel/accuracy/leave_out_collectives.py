@@ -11,11 +11,11 @@ from perfmodel.accuracy.collective_fit import Judged as LeftOut
 from perfmodel.accuracy.collective_fit import data_of, fit, judged, learned_from, log_times, spreads
 from perfmodel.accuracy.collective_rows import Measurement, shipped_measurements
 from perfmodel.accuracy.leave_out import Evidence, Facts, Fold, Judged
+from perfmodel.calibration import NORMAL_80, NORMAL_95
 from perfmodel.collectives.parameters import means
 from perfmodel.evidence import COLLECTIVES
 from perfmodel.learned import neutral_means
 from perfmodel.prediction.collective_spread import spread_of, transport_of
-from perfmodel.step.profiled import NORMAL_80, NORMAL_95
 
 KIND = "collectives"
 

@@ -27,8 +27,8 @@ from perfmodel.accuracy.transformer_fit import (
 from perfmodel.accuracy.transformer_rows import TransformerRun, shipped_transformer_runs
 from perfmodel.accuracy.transformer_software import software_of_row
 from perfmodel.arrays import Array, Flags, Names
+from perfmodel.calibration import NORMAL_80, NORMAL_95
 from perfmodel.resources import folder
-from perfmodel.step.profiled import NORMAL_80, NORMAL_95
 from perfmodel.transformers.job import rows
 from perfmodel.transformers.parameters import Fitted, fitted, neutral_scores
 

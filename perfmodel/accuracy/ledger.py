@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from perfmodel.accuracy.by_source import COVERED, JudgedRow, Summary, by_source, quantile, summarise
 from perfmodel.accuracy.measured_table import records
+from perfmodel.calibration import NORMAL_80
 from perfmodel.errors import InputError
 from perfmodel.evidence import (
     ANCHORED,
@@ -32,7 +33,6 @@ from perfmodel.evidence import (
     worth_stating,
 )
 from perfmodel.resources import folder
-from perfmodel.step.profiled import NORMAL_80
 from perfmodel.templating import render
 
 NAME = "ledger.csv"

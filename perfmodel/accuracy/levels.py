@@ -26,12 +26,12 @@ from perfmodel.accuracy.runs import TRUSTED
 from perfmodel.accuracy.transformer_compare import novelty_of
 from perfmodel.accuracy.transformer_rows import TransformerRun, read_transformer_runs
 from perfmodel.arrays import Array, Flags, Places
+from perfmodel.calibration import NORMAL_80
 from perfmodel.evidence import RESULT, TRANSFORMERS
 from perfmodel.least_squares import solved
 from perfmodel.reading import read_table
 from perfmodel.resources import folder
 from perfmodel.specs.store import Catalogue
-from perfmodel.step.profiled import NORMAL_80
 from perfmodel.transformers.job import rows as rows_of
 from perfmodel.transformers.job import stacked
 from perfmodel.transformers.levels import DISTANCES, Levels, Traits, apart, conditioned

@@ -10,9 +10,9 @@ import numpy as np
 
 from perfmodel.accuracy.ratio_pairs import Pairs, judged_runs, named, pairs_of
 from perfmodel.arrays import Array
+from perfmodel.calibration import NORMAL_80
 from perfmodel.equations.ratio import ratio_half_width
 from perfmodel.prediction.ratio import ALWAYS, COPIES, DISTANCES, RESULT, SHARED_OUT
-from perfmodel.step.profiled import NORMAL_80
 from perfmodel.writing import write_whole
 
 ROUNDS = 150

@@ -24,7 +24,7 @@ from perfmodel.accuracy.transformer_rows import (
 )
 from perfmodel.accuracy.transformer_software import software_of_row
 from perfmodel.arrays import Array
-from perfmodel.step.profiled import NORMAL_80
+from perfmodel.calibration import NORMAL_80
 from perfmodel.transformers.figures import peak_of
 from perfmodel.transformers.job import Job, job_of
 from perfmodel.transformers.levels import learned as learned_levels

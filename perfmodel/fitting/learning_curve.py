@@ -15,12 +15,11 @@ from perfmodel.accuracy.leave_out_transformers import KIND as TRANSFORMERS
 from perfmodel.accuracy.leave_out_transformers import TransformerFolds, shipped_transformers
 from perfmodel.accuracy.levels import posterior, sources
 from perfmodel.arrays import Names, Places
-from perfmodel.calibration import beside
+from perfmodel.calibration import NORMAL_80, NORMAL_95, beside
 from perfmodel.fitting.leave_out import KIND as DATA_PARALLEL
 from perfmodel.fitting.leave_out import LeaveOut, judged_by
 from perfmodel.fitting.out_of_sample import OutOfSample, shipped
 from perfmodel.fitting.own_runs import OwnRun, update
-from perfmodel.step.profiled import NORMAL_80, NORMAL_95
 from perfmodel.transformers.levels import learned
 
 GIVEN = (0, 1, 3, 6)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import Any
 
-from perfmodel.calibration import Calibration
+from perfmodel.calibration import NORMAL_80, Calibration
 from perfmodel.evidence import repeat_noise
 from perfmodel.fitting.own_runs import Answer, OwnRun, Update, nothing_learned, update
 from perfmodel.prediction.interval import factors
@@ -15,7 +15,6 @@ from perfmodel.prediction.own_runs import job_key
 from perfmodel.prediction.widening import OPEN, widening_strengths
 from perfmodel.resolve import Setting
 from perfmodel.step.evaluate import evaluate
-from perfmodel.step.profiled import NORMAL_80
 from perfmodel.transformers.levels import Run, is_same
 from perfmodel.transformers.own_runs import merged, row_of, run_of, update_of
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from perfmodel.calibration import NORMAL_80, NORMAL_95
 from perfmodel.collectives.model import fitted
 from perfmodel.collectives.place import Point, inside
 from perfmodel.evidence import COLLECTIVES, ONE, SEVERAL, SMALL, Scale, reason, scale_of
@@ -13,7 +14,6 @@ from perfmodel.prediction.bound import cut_ends
 from perfmodel.prediction.bound import interval_of as cut_interval
 from perfmodel.prediction.network_cuts import cuts_of, least_time
 from perfmodel.prediction.result import Interval
-from perfmodel.step.profiled import NORMAL_80, NORMAL_95
 
 SHORT, LARGE = 2.0**20, 2.0**26
 """Messages below the first, and from the second on, are missed by other amounts than those between [B]."""

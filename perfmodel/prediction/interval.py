@@ -10,7 +10,7 @@ from operator import mul
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel import ops
-from perfmodel.calibration import Calibration, Spread
+from perfmodel.calibration import NORMAL_80, NORMAL_95, Calibration, Spread
 from perfmodel.evidence import (
     ANCHORED,
     DATA_PARALLEL,
@@ -199,8 +199,6 @@ def factors(result: dict[str, Any], mode: str, constants: Calibration) -> Factor
         return measured._replace(
             factor_80=ops.minimum(measured.factor_80, near), factor_95=ops.minimum(measured.factor_95, far)
         )
-    from perfmodel.step.profiled import NORMAL_80, NORMAL_95
-
     return measured._replace(factor_80=math.exp(NORMAL_80 * again), factor_95=math.exp(NORMAL_95 * again))
 
 
@@ -228,8 +226,6 @@ def alone_of(
     if setting.strategy != "parameter-server":
         alone = alone * (setting.world_size > 1)
     if setting.profile is not None:
-        from perfmodel.step.profiled import NORMAL_80, NORMAL_95
-
         return Alone(*(alone * ops.exp(-quantile * deviation) for quantile in (NORMAL_80, NORMAL_95)))
     if mode != "specs":
         return Alone(alone, alone)
@@ -247,14 +243,10 @@ def _widths(result: dict[str, Any], spread: Spread) -> Iterator[Any]:
 
 def deviation(result: dict[str, Any], spread: Spread) -> Any:
     """Return the standard deviation of the logarithmic error that an interval stands for."""
-    from perfmodel.step.profiled import NORMAL_80
-
     return spread.quantile_80 / NORMAL_80 * ops.exp(sum(_widths(result, spread)))
 
 
 def _factors(result: dict[str, Any], spread: Spread, own: OwnEffects | None, scale: Scale) -> Factors:
-    from perfmodel.step.profiled import NORMAL_80
-
     width, common = ops.exp(sum(_widths(result, spread))) * scale.factor, scale.factor
     expected = spread.quantile_80 / NORMAL_80 * width
     if own is not None:
@@ -306,13 +298,11 @@ def width_of(
     near, far, scale, common = factors(result, mode, constants)
     new = _new_to_transformers(setting, mode, constants)
     if new is not None:
-        from perfmodel.step.profiled import NORMAL_80, NORMAL_95
-
         near = ops.maximum(near, math.exp(NORMAL_80 * new.spread))
         far = ops.maximum(far, math.exp(NORMAL_95 * new.spread))
     of_profile: Any = 0.0
     if setting.profile is not None:
-        from perfmodel.step.profiled import NORMAL_80, NORMAL_95, noise, noisy
+        from perfmodel.step.profiled import noise, noisy
 
         of_profile = noise(setting, setting.profile, step.terms)
         near, far = noisy(near, NORMAL_80, of_profile), noisy(far, NORMAL_95, of_profile)

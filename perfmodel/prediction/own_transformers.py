@@ -6,10 +6,9 @@ import math
 from collections.abc import Sequence
 
 from perfmodel.anchor import parse_anchors
-from perfmodel.calibration import Calibration
+from perfmodel.calibration import NORMAL_80, Calibration
 from perfmodel.prediction.anchor_slip import slip_note
 from perfmodel.resolve import Setting
-from perfmodel.step.profiled import NORMAL_80
 from perfmodel.transformers.levels import Run, Update, is_same, traits_of, updated
 from perfmodel.transformers.uncertainty import Novelty, why_wider
 from perfmodel.transformers.words import short

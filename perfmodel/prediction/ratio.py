@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from perfmodel.anchor import SHARED_BY
+from perfmodel.calibration import NORMAL_80
 from perfmodel.equations.ratio import ratio_half_width
 from perfmodel.prediction.result import Interval, Prediction, Ratio
 from perfmodel.specs.link import Link
 from perfmodel.specs.store import Catalogue
-from perfmodel.step.profiled import NORMAL_80
 
 RESULT = Path(__file__).with_name("ratio.json")
 COPIES, SHARED_OUT = "copies of a network", "a network that is shared out"

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
+from perfmodel.calibration import NORMAL_80
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
 from perfmodel.prediction.limits import replicas_alone
@@ -46,7 +47,6 @@ from perfmodel.resolve import Setting
 from perfmodel.specs.layout import caveats
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
-from perfmodel.step.profiled import NORMAL_80
 from perfmodel.units import show
 
 COUNTED = ("flops", "mfu")

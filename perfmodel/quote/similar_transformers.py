@@ -11,6 +11,7 @@ from perfmodel.accuracy.ratio_pairs import job_shared_out
 from perfmodel.accuracy.runs import TRUSTED
 from perfmodel.accuracy.transformer_rows import PRECISIONS, TransformerRun, shipped_transformer_runs
 from perfmodel.accuracy.transformer_software import software_named
+from perfmodel.calibration import NORMAL_80
 from perfmodel.equations.transformer import model_flops_per_token
 from perfmodel.prediction.ratio import Job, job_of
 from perfmodel.prediction.result import Prediction
@@ -18,7 +19,6 @@ from perfmodel.quote.similar_runs import TRIED, as_open, has_no_higher_peak
 from perfmodel.resolve import Setting
 from perfmodel.specs.software import parts
 from perfmodel.specs.store import Catalogue
-from perfmodel.step.profiled import NORMAL_80
 from perfmodel.transformers.evaluate import case_of_setting
 from perfmodel.transformers.job import Case
 from perfmodel.transformers.job import job_of as whole_job

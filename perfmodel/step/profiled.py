@@ -21,8 +21,6 @@ from perfmodel.step.fabric import Fabric
 from perfmodel.step.library import ring_part
 from perfmodel.units import show
 
-NORMAL_80, NORMAL_95 = 1.2816, 1.9600
-"""Quantiles of the normal law, either side."""
 LEAST_NOISE = 0.03
 """Deviation of a profile that is worth a word [1]."""
 MOST_NOISE = 300.0

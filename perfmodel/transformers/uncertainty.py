@@ -8,10 +8,10 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from perfmodel import ops
+from perfmodel.calibration import NORMAL_80, NORMAL_95
 from perfmodel.evidence import EXPERTS, KNOWN, NEW, TRANSFORMERS, Open, Scale, left_open, reason, scale_of
 from perfmodel.specs.architecture import Architecture
 from perfmodel.specs.software import parts
-from perfmodel.step.profiled import NORMAL_80, NORMAL_95
 from perfmodel.transformers.architecture import Dimensions
 from perfmodel.transformers.parameters import Fitted, fitted
 
