@@ -226,7 +226,7 @@ def batch_of(
 
 
 def usual_precision(accelerator: Accelerator) -> str:
-    """Return the precision in which copies of a network are usually trained on an accelerator."""
+    """Return the usual precision of data-parallel training on an accelerator."""
     peaks = accelerator.peak_flops
     return "amp" if "fp16" in peaks else "bf16" if "bf16" in peaks and "fp32" not in peaks else "fp32"
 
@@ -280,7 +280,7 @@ def named_software(text: str, workload: Workload, shards: bool | None, catalogue
 def software_of_copies(
     scenario: Scenario, workload: Workload, accelerator: Accelerator, catalogue: Catalogue
 ) -> str:
-    """Return the software of a job that trains copies of a network, ``NAME@YEAR``.
+    """Return the software of a data-parallel job, ``NAME@YEAR``.
 
     The year is that of the latest release for networks that predict tokens; of others it is that of the
     software the accelerator is usually trained with.

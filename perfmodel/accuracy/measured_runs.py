@@ -37,7 +37,7 @@ class Measured(NamedTuple):
 
 
 def measured(runs: Iterable[Run], catalogue: Catalogue) -> list[Measured]:
-    """Return the trusted runs that the model can be asked for, in order, but for those of ``UNSEEN``."""
+    """Return the trusted runs that the model can predict, in order, but for those of ``UNSEEN``."""
     result = []
     for run in runs:
         time = measured_time(run)

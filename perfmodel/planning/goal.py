@@ -121,10 +121,10 @@ class Goal(Run):
         return self.epochs is None and self.samples is None and self.tokens is None
 
     def by_model(self, network: Workload) -> tuple[Self | None, Self | None]:
-        """Return the goal of plans that train copies of a network, and of those under a layout.
+        """Return the goal of data-parallel plans, and of those under a layout.
 
         Either is None where no strategy that is named goes with it.  Networks that predict the next token
-        have layouts, and copies where gradients are exchanged as no layout does.
+        have layouts, and are data-parallel where gradients are exchanged as no layout does.
         """
         if not predicts_tokens(network):
             return self, None

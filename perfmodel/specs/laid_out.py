@@ -1,4 +1,4 @@
-"""Scenarios that say themselves which model answers: one layout of several, and copies of a network."""
+"""Scenarios that say themselves which model answers: one layout of several, and data parallelism."""
 
 from typing import ClassVar, Literal
 
@@ -12,7 +12,7 @@ class LaidOut(Scenario):
 
 
 class DataParallel(Scenario):
-    """Copies of a whole network: the data-parallel model answers, of networks that predict tokens as well."""
+    """A data-parallel job: the data-parallel model answers, of networks that predict tokens as well."""
 
     answered_by: ClassVar[Literal["data-parallel", "transformer"] | None] = "data-parallel"
 

@@ -82,7 +82,7 @@ def chip_of(accelerator: Accelerator, precision: str = "amp") -> Chip:
     Parameters
     ----------
     accelerator : whose specs
-    precision : of its products; ``fp32`` and ``tf32`` are told from all others, which are in 16 bits
+    precision : of its products; all but ``fp32`` and ``tf32`` are taken as 16 bits
     """
     half: Any = "bf16" if "bf16" in accelerator.peak_flops else accelerator.training_peak("amp")[1]
     rate = _best(accelerator, half, _borrowed_share(accelerator, half))
