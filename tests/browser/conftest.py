@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Response, expect,
 
 from tests.browser.chromium import FLAGS, NoChromium, chromium
 from tests.browser.crowd import SWITCH
-from tests.browser.runs import DRAWN, SETTLED, WATCH
+from tests.browser.runs import DRAWN, SETTLED, WATCH, wait
 from tests.browser.server import app_server
 
 LOOPBACK = {"127.0.0.1", "localhost", ""}
@@ -42,7 +42,7 @@ class Window(NamedTuple):
 
     def settled(self) -> Page:
         """Wait until the page has the answer to all that was done to it, and nothing more to draw."""
-        self.page.wait_for_function(SETTLED)
+        wait(self.page, SETTLED)
         return self.page
 
     def leave(self) -> tuple[list[str], list[str]]:
@@ -58,7 +58,7 @@ class Window(NamedTuple):
     def drawn(self) -> Page:
         """Wait until the page is settled and each of its charts is drawn, and lies where it will."""
         self.settled()
-        self.page.wait_for_function(DRAWN)
+        wait(self.page, DRAWN)
         return self.settled()
 
 

@@ -102,7 +102,7 @@ def test_the_menu_and_the_options_open_on_a_phone_and_close_by_the_keyboard(visi
         assert not page.evaluate(IN_SIDEBAR)  # what nobody sees
     opener.focus()
     page.keyboard.press("Enter")
-    page.wait_for_function(IN_SIDEBAR)
+    page.wait_for_function(IN_SIDEBAR, polling=100)
     visitor.settled()
     assert grave(visitor) == {}
     page.keyboard.press("Tab")

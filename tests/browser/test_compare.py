@@ -19,7 +19,7 @@ def test_back_undoes_what_was_added_asked_and_removed(window: Window, other: Win
     window.settled()
     asked = page.url
     page.get_by_role("button", name="Remove B").click()
-    page.wait_for_function("!location.search.includes('c-inter-link')")
+    page.wait_for_function("!location.search.includes('c-inter-link')", polling=100)
     window.settled()
     assert page.evaluate("history.length") == start + 2
     page.go_back()

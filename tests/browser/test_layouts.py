@@ -35,4 +35,4 @@ def test_the_nearest_layout_that_fits_is_a_click_away(window):
     assert "does not fit" not in page.inner_text("[data-testid=stSidebar]")
     assert "pipeline-parallel=" in page.url
     page.go_back()
-    page.wait_for_function("!location.search.includes('pipeline-parallel')")
+    page.wait_for_function("!location.search.includes('pipeline-parallel')", polling=100)

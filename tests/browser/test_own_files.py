@@ -53,4 +53,4 @@ def test_an_address_with_a_file_is_answered_where_that_is_and_by_back_and_forwar
     lacking = other.open(address)
     lacking.get_by_role("button", name="Answer without it").click()
     lacking.wait_for_selector(f"{ITERATION}:has-text('{without}')")
-    lacking.wait_for_function("!location.search.includes('own-calibration')")
+    lacking.wait_for_function("!location.search.includes('own-calibration')", polling=100)
