@@ -48,7 +48,7 @@ SCENARIOS = [
     {"world_size": 8, "workload": "resnet50", "anchor": "iteration_time=0.145s@1"},
     {"world_size": 32, "workload": "resnet50", "overlap": "priority"},
     {"world_size": 32, "workload": "resnet50", "local_batch_size": 48, "overlap": "fused"},
-    {"world_size": 32, "workload": "resnet50", "overlap": "optimal", "algorithm": "best"},
+    {"world_size": 32, "workload": "alexnet", "overlap": "optimal", "algorithm": "best"},
     {"world_size": 64, "workload": "resnet50", "algorithm": "torus", "node": "dgx-1v"},
     {"world_size": 4, "workload": "resnet50", "strategy": "data-parallel-single-process"},
     {"world_size": 64, "workload": "resnet50", "rack_nodes": 4, "oversubscription": 3.0},
