@@ -5,8 +5,9 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -73,15 +74,29 @@ def _served_once() -> tuple[object, object]:
     return manifest_scanner.scan_component_manifests(), app_test.ScriptCache()
 
 
+def _until_it_ends(runner: Any, timeout: float) -> None:
+    """Wait for the end of a page's run, and do not look a thousand times a second whether it has come."""
+    runner._script_thread.join(timeout)
+    if runner._script_thread.is_alive():
+        runner.request_stop()
+        runner.join()
+        raise RuntimeError(f"a page took more than {timeout} s")
+
+
 @pytest.fixture(autouse=True, scope="module")
 def as_it_is_served(request: pytest.FixtureRequest) -> Iterator[None]:
-    """For modules that open pages the settings of ``perfmodel app``, and components and pages read once."""
+    """For modules that open pages the settings of ``perfmodel app``, and components and pages read once.
+
+    Work of a page that has a process of its own is done in this one, but in modules that look at processes.
+    """
     if not hasattr(request.module, "opened"):
         yield
         return
     from streamlit import config
     from streamlit.components.v2 import manifest_scanner
-    from streamlit.testing.v1 import app_test
+    from streamlit.testing.v1 import app_test, local_script_runner
+
+    from app import bounded
 
     components, compiled = _served_once()
     names = ("browser.gatherUsageStats", "runner.magicEnabled")
@@ -91,6 +106,10 @@ def as_it_is_served(request: pytest.FixtureRequest) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", lambda: components)
         patch.setattr(app_test, "ScriptCache", lambda: compiled)
+        patch.setattr(local_script_runner, "require_widgets_deltas", _until_it_ends)
+        if not hasattr(request.module, "noted"):
+            here = wraps(bounded.by_a_process)(lambda work, say: (work.call(*work.arguments), 0))
+            patch.setattr(bounded, "by_a_process", here)
         yield
     for name, value in before.items():
         config.set_option(name, value)

@@ -187,7 +187,7 @@ def test_the_extremes_of_every_widget(page):
         ),
         *(("number_input", number.key, number.max, number.value) for number in test.number_input),
         *(("text_input", field.key, "1e400", field.value) for field in test.text_input),
-        *(("multiselect", several.key, several.options[:6], []) for several in test.multiselect),
+        *(("multiselect", several.key, several.options[:6], several.value) for several in test.multiselect),
     ]
     for kind, key, extreme, usual in extremes:
         if key in tried:
