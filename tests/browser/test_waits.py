@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from tests.browser.conftest import LONGEST
-from tests.browser.runs import DRAWN, wait
 
 pytestmark = pytest.mark.any_version
 LATE = """() => {
@@ -36,7 +35,6 @@ def test_settled_waits_for_the_answer_to_the_last_thing_done(window):
 def test_waits_end_without_frames(window):
     page = window.open("?gpus=16")
     page.evaluate(STARVED)
-    wait(page, DRAWN)
     window.settled()
 
 
