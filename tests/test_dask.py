@@ -11,13 +11,14 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
 from perfmodel import InputError, sweep
 from perfmodel.sweeps import dask_jobs
 from perfmodel.sweeps.manifest import NAME
-from perfmodel.sweeps.part_files import part_name
+from perfmodel.sweeps.part_files import PartWriter, part_name, write_part
 from tests.test_sweep_parts import ASKED, cut, files
 
 distributed = pytest.importorskip("distributed")
@@ -73,6 +74,33 @@ def test_the_command_goes_on_with_a_cluster(cluster, tmp_path, invoke):
     assert (answer["rows_written"], answer["continued"]) == (64, 0)
 
 
+def test_workers_check_what_is_there_and_write_the_rest(cluster, tmp_path, monkeypatch):
+    """In tasks of several parts, none of which is lost or done twice."""
+    monkeypatch.setattr(dask_jobs, "TASKS", 7)
+    whole = cut(sweep(**ASKED), 30)
+    whole.to_dataset(str(tmp_path / "all"), jobs=1)
+    expected = files(tmp_path / "all")
+    (tmp_path / "all" / part_name(3)).unlink()
+    (tmp_path / "all" / part_name(20)).write_bytes(b"cut off")
+    written = []
+    answer = whole.to_dataset(
+        str(tmp_path / "all"),
+        dask=cluster.scheduler_address,
+        progress=lambda part, _: written.append(part and part.number),
+    )
+    assert written[0] is None
+    assert sorted(written[1:]) == [3, 20]
+    assert answer.continued == len(whole.parts) - 2
+    assert files(tmp_path / "all") == expected
+    answer = whole.to_dataset(str(tmp_path / "new"), dask=cluster.scheduler_address)
+    assert files(tmp_path / "new") == expected
+    with distributed.Client(cluster) as client:
+        deadline = time.monotonic() + 20
+        while client.run_on_scheduler(lambda dask_scheduler: [*dask_scheduler.tasks]):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+
+
 def test_a_lost_scheduler_is_said_in_words_and_the_sweep_goes_on(tmp_path, capfd):
     """Killed while the client waits for the second part, whose worker has stopped; the first one stays."""
     whole = cut(sweep(**ASKED), 30)
@@ -114,13 +142,14 @@ def test_a_lost_scheduler_is_said_in_words_and_the_sweep_goes_on(tmp_path, capfd
 
 def test_a_worker_that_sees_another_folder_says_so(cluster, tmp_path, monkeypatch):
     found = cut(sweep(**ASKED), 200)
-    writer = dask_jobs.PartWriter(found.parts, str(tmp_path), ".parquet")
-    with pytest.raises(InputError, match="does not see what was begun there; name a folder that all"):
-        list(dask_jobs.on_cluster(writer, range(2), cluster.scheduler_address))
-    (tmp_path / NAME).touch()
-    monkeypatch.setattr(dask_jobs, "description", lambda parts: {"sha256": "of another version"})
-    with pytest.raises(InputError, match="has another perfmodel, or other files"):
-        list(dask_jobs.on_cluster(writer, range(2), cluster.scheduler_address))
+    writer = PartWriter(found.parts, str(tmp_path), ".parquet")
+    with dask_jobs.connected(cluster.scheduler_address) as workers:
+        with pytest.raises(InputError, match="does not see what was begun there; name a folder that all"):
+            list(workers.each(write_part, writer, range(2)))
+        (tmp_path / NAME).touch()
+        monkeypatch.setattr(dask_jobs, "description", lambda parts: {"sha256": "of another version"})
+        with pytest.raises(InputError, match="has another perfmodel, or other files"):
+            list(workers.each(write_part, writer, range(2)))
 
 
 def test_no_scheduler_is_said_in_a_line(tmp_path, invoke, monkeypatch):

@@ -17,7 +17,7 @@ from perfmodel import InputError, sweep
 from perfmodel.processes import each
 from perfmodel.sweeps import Sweep
 from perfmodel.sweeps.data_set import write_data_set
-from perfmodel.sweeps.manifest import NAME
+from perfmodel.sweeps.manifest import LINES, NAME
 from perfmodel.sweeps.part_files import part_name
 from perfmodel.sweeps.parts import CROSSED, Parts
 from tests.test_sweep import SWEEPS
@@ -249,6 +249,8 @@ def test_a_full_disk_says_how_to_go_on(tmp_path, monkeypatch):
         patched.setattr(os, "replace", full)
         with pytest.raises(InputError, match=r"No space left on device; the same command goes on with what"):
             found.to_dataset(str(folder), jobs=1)
-    assert {path.name for path in folder.iterdir()} == {NAME, part_name(0), part_name(1)}
-    assert found.to_dataset(str(folder), jobs=1).rows == len(found) - sum(found.refused.values())
+    assert {path.name for path in folder.iterdir()} == {NAME, LINES, part_name(0), part_name(1)}
+    answer = found.to_dataset(str(folder), jobs=1)
+    assert (answer.continued, answer.rows) == (2, len(found) - sum(found.refused.values()))
+    assert not (folder / LINES).exists()
     assert json.loads((folder / NAME).read_text())["is_complete"] is True
