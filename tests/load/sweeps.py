@@ -65,7 +65,7 @@ def in_parts(count: int) -> Sweep:
 
 
 def busy(workers: int, parts: int, seconds: float, threads: int) -> None:
-    """Print what share of the time of all workers they are at work, from the first task sent to the last part."""
+    """Print what share of their time all workers are at work, from the first task to the last part."""
     # samples of stacks, a hundred a second of each worker, would all take this one machine
     dask.config.set({"distributed.worker.profile.enabled": False})
     with (
@@ -142,8 +142,9 @@ def processor(repeats: int, columns: str) -> None:
             there = taken_by(cluster) - start
         ratios.append((own + there) / jobs)
         print(
-            f"{repeat}: --jobs 2 {jobs:.1f} s; --dask {own + there:.1f} s (client {own:.1f}, cluster {there:.1f}): "
-            f"{ratios[-1]:.2f} x; with the start of the cluster {own + there + start:.1f} s: "
+            f"{repeat}: --jobs 2 {jobs:.1f} s; --dask {own + there:.1f} s "
+            f"(client {own:.1f}, cluster {there:.1f}): {ratios[-1]:.2f} x; "
+            f"with the start of the cluster {own + there + start:.1f} s: "
             f"{(own + there + start) / jobs:.2f} x",
             flush=True,
         )
