@@ -19,7 +19,7 @@ from perfmodel import InputError, sweep
 from perfmodel.sweeps import dask_jobs
 from perfmodel.sweeps.manifest import NAME
 from perfmodel.sweeps.part_files import PartWriter, part_name, write_part
-from tests.test_sweep_parts import ASKED, cut, files
+from tests.test_sweep_parts import ASKED, _end, cut, files
 
 distributed = pytest.importorskip("distributed")
 pytest.importorskip("pyarrow")
@@ -92,13 +92,34 @@ def test_workers_check_what_is_there_and_write_the_rest(cluster, tmp_path, monke
     assert sorted(written[1:]) == [3, 20]
     assert answer.continued == len(whole.parts) - 2
     assert files(tmp_path / "all") == expected
-    answer = whole.to_dataset(str(tmp_path / "new"), dask=cluster.scheduler_address)
+    assert whole.to_dataset(str(tmp_path / "all"), dask=cluster.scheduler_address).continued == len(
+        whole.parts
+    )
+    whole.to_dataset(str(tmp_path / "new"), dask=cluster.scheduler_address)
     assert files(tmp_path / "new") == expected
     with distributed.Client(cluster) as client:
         deadline = time.monotonic() + 20
         while client.run_on_scheduler(lambda dask_scheduler: [*dask_scheduler.tasks]):
             assert time.monotonic() < deadline
             time.sleep(0.1)
+
+
+def test_what_ends_its_workers_again_and_again_is_said(cluster, tmp_path):
+    writer = PartWriter(cut(sweep(**ASKED), 500).parts, str(tmp_path), ".parquet")
+    (tmp_path / NAME).touch()
+
+    def allow(failures, dask_scheduler):
+        before, dask_scheduler.allowed_failures = dask_scheduler.allowed_failures, failures
+        return before
+
+    with distributed.Client(cluster) as client:
+        usual = client.run_on_scheduler(allow, 0)
+        with (
+            dask_jobs.connected(cluster.scheduler_address) as workers,
+            pytest.raises(InputError, match="workers ended again and again at the same parts"),
+        ):
+            list(workers.each(_end, writer, [0]))
+        client.run_on_scheduler(allow, usual)
 
 
 def test_a_lost_scheduler_is_said_in_words_and_the_sweep_goes_on(tmp_path, capfd):
