@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel.errors import InputError, needed
+from perfmodel.processes import cores
 from perfmodel.sweeps.lock import only_writer
 from perfmodel.sweeps.manifest import Manifest, description
 from perfmodel.sweeps.part_files import PartWriter, part_name, peak_bytes
 from perfmodel.sweeps.parts import nothing_to_predict
-from perfmodel.sweeps.running import Progress, cluster_at, intact_parts, jobs_of, silent, written_parts
+from perfmodel.sweeps.running import Progress, cluster_at, intact_parts, silent, written_parts
 from perfmodel.writing import Unwritable
 
 if TYPE_CHECKING:
@@ -98,15 +99,15 @@ def _write_missing(
 ) -> tuple[int, int]:
     """Write the parts that are not intact; return how many were, and the most memory of a process [B]."""
     writer = PartWriter(parts, str(manifest.folder), ".parquet")
-    manifest.write()  # by which workers on other machines know the folder
     with cluster_at(dask) as cluster:
         intact = intact_parts(writer, list(manifest.complete.values()), cluster)
         manifest.complete = {part.number: part for part in intact}
+        manifest.write()  # by which workers on other machines know the folder
         continued, most = len(manifest.complete), 0
         progress(None, sum(map(parts.scenarios, manifest.complete)))
         todo = [number for number in range(len(parts)) if number not in manifest.complete]
         try:
-            with closing(written_parts(writer, todo, jobs_of(jobs), cluster)) as summaries:
+            with closing(written_parts(writer, todo, jobs or cores(), cluster)) as summaries:
                 for part in summaries:
                     manifest.add(part)
                     most = max(most, part.peak_bytes)

@@ -8,8 +8,9 @@ import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from io import FileIO
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import Any, Final
 
 from perfmodel.errors import InputError
 from perfmodel.reading import read_json
@@ -50,16 +51,15 @@ class Manifest:
 
     def __init__(self, folder: Path, sweep: Mapping[str, Any]) -> None:
         self.folder, self.sweep = folder, sweep
-        self.complete: dict[int, PartSummary] = {}
-        """Parts that were written, by number."""
-        self._lines: TextIO | None = None
+        self._lines: FileIO | None = None
         path = folder / NAME
         self.was_there = path.exists()
-        if self.was_there:
-            self._take(read_json(path, LARGEST), path)
-            self.complete |= {part.number: part for part in _lines(folder / LINES)}
+        parts = (*self._read(path), *_lines(folder / LINES)) if self.was_there else ()
+        self.complete = {part.number: part for part in parts}
+        """Parts that were written, by number."""
 
-    def _take(self, written: Any, path: Path) -> None:
+    def _read(self, path: Path) -> list[PartSummary]:
+        written = read_json(path, LARGEST)
         elsewhere = "write to another folder, or remove this one"
         try:
             version, sweep = written["version"], written["sweep"]
@@ -70,7 +70,7 @@ class Manifest:
             raise InputError(f"{path}: a manifest of version {version}, not {VERSION}; {elsewhere}")
         if differing := [name for name in self.sweep if sweep.get(name) != self.sweep[name]]:
             raise InputError(f"{path}: of another sweep, whose {_in_words(differing)} differ; {elsewhere}")
-        self.complete = {part.number: part for part in complete}
+        return complete
 
     def add(self, part: PartSummary) -> None:
         """Note that a part is complete.
@@ -82,9 +82,8 @@ class Manifest:
         self.complete[part.number] = part
         path = self.folder / LINES
         try:
-            self._lines = self._lines or path.open("a", encoding="utf-8")
-            self._lines.write(json.dumps(_kept(part)) + "\n")
-            self._lines.flush()
+            self._lines = self._lines or path.open("ab", buffering=0)
+            self._lines.write(json.dumps(_kept(part)).encode() + b"\n")
         except OSError as error:
             raise Unwritable(f"{path}: cannot be written: {error.strerror}") from None
 
@@ -110,11 +109,11 @@ class Manifest:
             "complete": parts,
         }
         write_whole(self.folder / NAME, json.dumps(table, indent=1) + "\n")
-        with suppress(OSError):  # a full disk refuses what is left of the lines once more
-            if self._lines is not None:
-                self._lines.close()
-        self._lines = None
-        (self.folder / LINES).unlink(missing_ok=True)
+        if self._lines is not None:
+            self._lines.close()
+            self._lines = None
+        with suppress(OSError):  # lines that stay say nothing else
+            (self.folder / LINES).unlink()
 
 
 def _kept(part: PartSummary) -> dict[str, Any]:

@@ -22,11 +22,6 @@ def silent(part: PartSummary | None, scenarios: int) -> None:
     """Say nothing."""
 
 
-def jobs_of(jobs: int | None) -> int:
-    """Return how many processes to start: all cores where nobody says."""
-    return cores() if jobs is None else jobs
-
-
 def cluster_at(dask: str | None) -> AbstractContextManager[Cluster | None]:
     """Give the cluster whose scheduler has an address; None where there is no address."""
     if dask is None:
