@@ -17,7 +17,7 @@ import pytest
 
 from perfmodel import InputError, sweep
 from perfmodel.sweeps import dask_jobs
-from perfmodel.sweeps.manifest import NAME
+from perfmodel.sweeps.manifest import NAME, description
 from perfmodel.sweeps.part_files import PartWriter, part_name, write_part
 from tests.test_sweep_parts import ASKED, _end, cut, files
 
@@ -105,7 +105,8 @@ def test_workers_check_what_is_there_and_write_the_rest(cluster, tmp_path, monke
 
 
 def test_what_ends_its_workers_again_and_again_is_said(cluster, tmp_path):
-    writer = PartWriter(cut(sweep(**ASKED), 500).parts, str(tmp_path), ".parquet")
+    parts = cut(sweep(**ASKED), 500).parts
+    writer = PartWriter(parts, str(tmp_path), ".parquet", description(parts)["sha256"])
     (tmp_path / NAME).touch()
 
     def allow(failures, dask_scheduler):
@@ -161,14 +162,13 @@ def test_a_lost_scheduler_is_said_in_words_and_the_sweep_goes_on(tmp_path, capfd
     assert files(tmp_path / "lost") == files(tmp_path / "whole")
 
 
-def test_a_worker_that_sees_another_folder_says_so(cluster, tmp_path, monkeypatch):
+def test_a_worker_that_sees_another_folder_says_so(cluster, tmp_path):
     found = cut(sweep(**ASKED), 200)
-    writer = PartWriter(found.parts, str(tmp_path), ".parquet")
+    writer = PartWriter(found.parts, str(tmp_path), ".parquet", "of another version")
     with dask_jobs.connected(cluster.scheduler_address) as workers:
         with pytest.raises(InputError, match="does not see what was begun there; name a folder that all"):
             list(workers.each(write_part, writer, range(2)))
         (tmp_path / NAME).touch()
-        monkeypatch.setattr(dask_jobs, "description", lambda parts: {"sha256": "of another version"})
         with pytest.raises(InputError, match="has another perfmodel, or other files"):
             list(workers.each(write_part, writer, range(2)))
 

@@ -148,7 +148,6 @@ class Cluster:
                 retries=RETRIES,
                 work=work,
                 packed=packed,
-                sweep=description(writer.parts)["sha256"],
             )
             ready = library.as_completed(sent, loop=self._client.loop)
             del sent  # answers that were read leave the cluster
@@ -168,19 +167,19 @@ class Cluster:
 
 
 def _answers(
-    items: Sequence[Item], work: Callable[[PartWriter, Item], Answer], packed: bytes, sweep: str
+    items: Sequence[Item], work: Callable[[PartWriter, Item], Answer], packed: bytes
 ) -> list[Answer]:
     """Work on the items of one task, on a worker."""
     try:
         if getattr(_known, "packed", None) != packed:
-            _known.writer = _unpacked(packed, sweep)
+            _known.writer = _unpacked(packed)
             _known.packed = packed
         return [work(_known.writer, item) for item in items]
     except OSError as error:  # which for the client would be one of the connection
         raise InputError(str(error)) from None
 
 
-def _unpacked(packed: bytes, sweep: str) -> PartWriter:
+def _unpacked(packed: bytes) -> PartWriter:
     import socket
 
     _keep_memory()
@@ -190,7 +189,7 @@ def _unpacked(packed: bytes, sweep: str) -> PartWriter:
         raise InputError(
             f"{writer.folder}: {on} does not see what was begun there; name a folder that all machines share"
         )
-    if description(writer.parts)["sha256"] != sweep:
+    if description(writer.parts)["sha256"] != writer.sweep:
         raise InputError(
             f"{on} has another perfmodel, or other files of hardware, networks or profiles; install the same"
         )
@@ -201,7 +200,8 @@ def _keep_memory() -> None:
     """Let this process use the memory of its arrays again, as it does outside of Dask.
 
     Dask starts workers with a trim threshold of 64 kB, by which glibc returns the memory of every array
-    to the system and takes it anew, page by page: a third of a part's time.
+    to the system and takes it anew, page by page: a third of a part's time.  A worker then holds up to 64 MB
+    more than it uses.
     """
     with suppress(AttributeError, OSError, TypeError):  # another C library
         library = ctypes.CDLL(None)

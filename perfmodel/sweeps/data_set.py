@@ -98,7 +98,7 @@ def _write_missing(
     parts: Parts, manifest: Manifest, jobs: int | None, dask: str | None, progress: Progress
 ) -> tuple[int, int]:
     """Write the parts that are not intact; return how many were, and the most memory of a process [B]."""
-    writer = PartWriter(parts, str(manifest.folder), ".parquet")
+    writer = PartWriter(parts, str(manifest.folder), ".parquet", manifest.sweep["sha256"])
     with cluster_at(dask) as cluster:
         intact = intact_parts(writer, list(manifest.complete.values()), cluster)
         manifest.complete = {part.number: part for part in intact}

@@ -38,6 +38,8 @@ class PartWriter(NamedTuple):
     folder: str
     suffix: str
     """``.parquet``; ``.csv`` has no line of names."""
+    sweep: str = ""
+    """SHA-256 of what the rows follow from, by which other machines know that they would write the same."""
 
 
 def part_name(number: int, suffix: str = ".parquet") -> str:
