@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from io import FileIO
@@ -95,7 +96,10 @@ class Manifest:
     @property
     def refused(self) -> dict[str, int]:
         """Scenarios that ``predict`` refuses in the complete parts, by its reason, in the order of parts."""
-        return sum_refused(self.complete[number].refused for number in sorted(self.complete))
+        total = Counter[str]()
+        for number in sorted(self.complete):
+            total.update(self.complete[number].refused)
+        return dict(total)
 
     def write(self) -> None:
         """Write the manifest beside the parts, whole or not at all."""
@@ -132,15 +136,6 @@ def _lines(path: Path) -> Iterator[PartSummary]:
             yield _part(json.loads(line))
     except (OSError, KeyError, TypeError, ValueError):
         return
-
-
-def sum_refused(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    """Return counts by reason, added up over parts."""
-    total: dict[str, int] = {}
-    for part in parts:
-        for reason, count in part.items():
-            total[reason] = total.get(reason, 0) + count
-    return total
 
 
 def description(parts: Parts) -> dict[str, Any]:
