@@ -11,6 +11,7 @@
 # make man     write the manual page again, and that of the format of quotes
 # make app     start the pages in a browser
 # make docs    build the documentation into build/docs; a warning, or a link to nothing, is an error
+# make licences   every package that perfmodel needs, with version and licence, into build/licences.csv
 # make screenshots   pictures of every page, wide and narrow, light and dark, in build/screenshots
 
 PYTHON ?= python3
@@ -22,7 +23,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # what one process compiles, the hundreds that tests start read
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo install test test-floors bench report leave-out readme keywords frozen man app screenshots docs lint clean
+.PHONY: demo install test test-floors bench report leave-out readme keywords frozen man app screenshots docs licences lint clean
 
 $(BIN)/python:
 	@echo "first run: creating $(VENV) with $$($(PYTHON) --version)"
@@ -102,6 +103,10 @@ $(VENV)/.docs: $(VENV)/.run pyproject.toml
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m docs.site
+
+licences: $(VENV)/.dev
+	@mkdir -p build
+	$(BIN)/python -m docs.site.dependencies > build/licences.csv
 
 clean:
 	rm -rf $(VENV) $(FLOORS) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks

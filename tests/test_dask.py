@@ -11,14 +11,15 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
 from perfmodel import InputError, sweep
 from perfmodel.sweeps import dask_jobs
-from perfmodel.sweeps.manifest import NAME
-from perfmodel.sweeps.part_files import part_name
-from tests.test_sweep_parts import ASKED, cut, files
+from perfmodel.sweeps.manifest import NAME, description
+from perfmodel.sweeps.part_files import PartWriter, part_name, write_part
+from tests.test_sweep_parts import ASKED, _end, cut, files
 
 distributed = pytest.importorskip("distributed")
 pytest.importorskip("pyarrow")
@@ -73,6 +74,55 @@ def test_the_command_goes_on_with_a_cluster(cluster, tmp_path, invoke):
     assert (answer["rows_written"], answer["continued"]) == (64, 0)
 
 
+def test_workers_check_what_is_there_and_write_the_rest(cluster, tmp_path, monkeypatch):
+    """In tasks of several parts, none of which is lost or done twice."""
+    monkeypatch.setattr(dask_jobs, "TASKS", 7)
+    whole = cut(sweep(**ASKED), 30)
+    whole.to_dataset(str(tmp_path / "all"), jobs=1)
+    expected = files(tmp_path / "all")
+    (tmp_path / "all" / part_name(3)).unlink()
+    (tmp_path / "all" / part_name(20)).write_bytes(b"cut off")
+    written = []
+    answer = whole.to_dataset(
+        str(tmp_path / "all"),
+        dask=cluster.scheduler_address,
+        progress=lambda part, _: written.append(part and part.number),
+    )
+    assert written[0] is None
+    assert sorted(written[1:]) == [3, 20]
+    assert answer.continued == len(whole.parts) - 2
+    assert files(tmp_path / "all") == expected
+    assert whole.to_dataset(str(tmp_path / "all"), dask=cluster.scheduler_address).continued == len(
+        whole.parts
+    )
+    whole.to_dataset(str(tmp_path / "new"), dask=cluster.scheduler_address)
+    assert files(tmp_path / "new") == expected
+    with distributed.Client(cluster) as client:
+        deadline = time.monotonic() + 20
+        while client.run_on_scheduler(lambda dask_scheduler: [*dask_scheduler.tasks]):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+
+
+def test_what_ends_its_workers_again_and_again_is_said(cluster, tmp_path):
+    parts = cut(sweep(**ASKED), 500).parts
+    writer = PartWriter(parts, str(tmp_path), ".parquet", description(parts)["sha256"])
+    (tmp_path / NAME).touch()
+
+    def allow(failures, dask_scheduler):
+        before, dask_scheduler.allowed_failures = dask_scheduler.allowed_failures, failures
+        return before
+
+    with distributed.Client(cluster) as client:
+        usual = client.run_on_scheduler(allow, 0)
+        with (
+            dask_jobs.connected(cluster.scheduler_address) as workers,
+            pytest.raises(InputError, match="workers ended again and again at the same parts"),
+        ):
+            list(workers.each(_end, writer, [0]))
+        client.run_on_scheduler(allow, usual)
+
+
 def test_a_lost_scheduler_is_said_in_words_and_the_sweep_goes_on(tmp_path, capfd):
     """Killed while the client waits for the second part, whose worker has stopped; the first one stays."""
     whole = cut(sweep(**ASKED), 30)
@@ -112,15 +162,15 @@ def test_a_lost_scheduler_is_said_in_words_and_the_sweep_goes_on(tmp_path, capfd
     assert files(tmp_path / "lost") == files(tmp_path / "whole")
 
 
-def test_a_worker_that_sees_another_folder_says_so(cluster, tmp_path, monkeypatch):
+def test_a_worker_that_sees_another_folder_says_so(cluster, tmp_path):
     found = cut(sweep(**ASKED), 200)
-    writer = dask_jobs.PartWriter(found.parts, str(tmp_path), ".parquet")
-    with pytest.raises(InputError, match="does not see what was begun there; name a folder that all"):
-        list(dask_jobs.on_cluster(writer, range(2), cluster.scheduler_address))
-    (tmp_path / NAME).touch()
-    monkeypatch.setattr(dask_jobs, "description", lambda parts: {"sha256": "of another version"})
-    with pytest.raises(InputError, match="has another perfmodel, or other files"):
-        list(dask_jobs.on_cluster(writer, range(2), cluster.scheduler_address))
+    writer = PartWriter(found.parts, str(tmp_path), ".parquet", "of another version")
+    with dask_jobs.connected(cluster.scheduler_address) as workers:
+        with pytest.raises(InputError, match="does not see what was begun there; name a folder that all"):
+            list(workers.each(write_part, writer, range(2)))
+        (tmp_path / NAME).touch()
+        with pytest.raises(InputError, match="has another perfmodel, or other files"):
+            list(workers.each(write_part, writer, range(2)))
 
 
 def test_no_scheduler_is_said_in_a_line(tmp_path, invoke, monkeypatch):

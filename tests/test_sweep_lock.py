@@ -11,7 +11,8 @@ import sys
 import pytest
 
 from perfmodel import InputError, sweep
-from perfmodel.sweeps.manifest import NAME
+from perfmodel.sweeps.manifest import LINES, NAME
+from perfmodel.sweeps.part_files import part_name
 from tests.test_sweep_parts import ASKED, cut, files
 
 pytest.importorskip("fcntl")
@@ -20,11 +21,13 @@ pytest.importorskip("pyarrow")
 KILLED = """
 import os, signal, sys
 from perfmodel import sweep
+from tests.test_sweep_parts import cut
 
-def end(*_):
-    os.kill(os.getpid(), signal.SIGKILL)
+def end(part, _):
+    if part is not None and part.number == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
 
-sweep(gpus=range(1, 4)).to_dataset(sys.argv[1], jobs=1, progress=end)
+cut(sweep(gpus=range(1, 4)), 1).to_dataset(sys.argv[1], jobs=1, progress=end)
 """
 
 
@@ -47,9 +50,14 @@ def test_a_second_writer_is_refused_and_harms_nothing(tmp_path):
     assert {path.name for path in folder.iterdir()} == {NAME, *files(tmp_path / "alone")}
 
 
-def test_a_writer_that_was_killed_blocks_nobody(tmp_path):
+def test_a_writer_that_was_killed_blocks_nobody_and_loses_nothing(tmp_path):
     done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], check=False, timeout=120)
     assert done.returncode == -signal.SIGKILL
     assert (tmp_path / ".writing").is_file()
-    assert sweep(gpus=range(1, 4)).to_dataset(str(tmp_path), jobs=1).rows == 3
-    assert not (tmp_path / ".writing").exists()
+    assert json.loads((tmp_path / NAME).read_text())["complete"] == []
+    assert len((tmp_path / LINES).read_text().splitlines()) == 2
+    with (tmp_path / LINES).open("a") as lines:
+        lines.write('{"number": 2, "rows"')  # cut off by the kill
+    answer = cut(sweep(gpus=range(1, 4)), 1).to_dataset(str(tmp_path), jobs=1)
+    assert (answer.continued, answer.rows) == (2, 3)
+    assert {path.name for path in tmp_path.iterdir()} == {NAME, *map(part_name, range(3))}

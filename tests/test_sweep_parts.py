@@ -13,11 +13,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from perfmodel import InputError, sweep
+import perfmodel
+from perfmodel import InputError, Scenario, sweep
 from perfmodel.processes import each
 from perfmodel.sweeps import Sweep
+from perfmodel.sweeps.axes import is_number
+from perfmodel.sweeps.columns import WHERE_NAMED, answer_columns, unit_of
 from perfmodel.sweeps.data_set import write_data_set
-from perfmodel.sweeps.manifest import NAME
+from perfmodel.sweeps.manifest import LINES, NAME
 from perfmodel.sweeps.part_files import part_name
 from perfmodel.sweeps.parts import CROSSED, Parts
 from tests.test_sweep import SWEEPS
@@ -91,6 +94,10 @@ def test_two_processes_write_what_one_does(tmp_path):
     assert manifests[0] == manifests[1]
     assert manifests[0]["is_complete"] is True
     assert (one.rows, one.refused, one.parts) == (two.rows, two.refused, two.parts)
+    schema = pyarrow.parquet.read_schema(tmp_path / "1" / part_name(0))
+    assert schema.metadata[b"perfmodel"].decode() == perfmodel.__version__
+    assert schema.field("iteration_time").metadata[b"unit"] == b"s"
+    assert not schema.field("workload").metadata
     rows = pyarrow.parquet.read_table(tmp_path / "1").to_pylist()
     assert rows == [{**row} for row in found.records()]
     assert one.rows + sum(one.refused.values()) == len(found) == one.scenarios
@@ -103,6 +110,15 @@ def test_two_processes_write_what_one_does(tmp_path):
     tables = [pyarrow.parquet.read_table(tmp_path / f"{name}.parquet").to_pylist() for name in ("one", "two")]
     assert tables[0] == tables[1] == rows
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+def test_every_column_of_numbers_has_a_unit():
+    words = ("model", "scaling", "fits")
+    answers = answer_columns(shared=True, updates=True, one_process=True)
+    numbers = [name for name in (*answers, *WHERE_NAMED) if name not in words]
+    numbers += [name for name in Scenario.model_fields if is_number(name)]
+    assert not [name for name in numbers if not unit_of(name)]
+    assert not any(map(unit_of, words))
 
 
 @pytest.mark.any_version
@@ -249,6 +265,8 @@ def test_a_full_disk_says_how_to_go_on(tmp_path, monkeypatch):
         patched.setattr(os, "replace", full)
         with pytest.raises(InputError, match=r"No space left on device; the same command goes on with what"):
             found.to_dataset(str(folder), jobs=1)
-    assert {path.name for path in folder.iterdir()} == {NAME, part_name(0), part_name(1)}
-    assert found.to_dataset(str(folder), jobs=1).rows == len(found) - sum(found.refused.values())
+    assert {path.name for path in folder.iterdir()} == {NAME, LINES, part_name(0), part_name(1)}
+    answer = found.to_dataset(str(folder), jobs=1)
+    assert (answer.continued, answer.rows) == (2, len(found) - sum(found.refused.values()))
+    assert not (folder / LINES).exists()
     assert json.loads((folder / NAME).read_text())["is_complete"] is True

@@ -4,26 +4,33 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import sysconfig
+import time
 import warnings
 import zipfile
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 
 import perfmodel
+from docs.site.dependencies import dependencies
+from tests import container
+from tests.container import copy_sources
 
 pytestmark = pytest.mark.any_version
-ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("dist")
+    """The wheel, built of what the Dockerfile copies."""
+    folder, sources = tmp_path_factory.mktemp("dist"), tmp_path_factory.mktemp("source")
+    copy_sources(sources)
     subprocess.run(
-        [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, ROOT],
+        [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, sources],
         check=True,
         capture_output=True,
     )
@@ -42,11 +49,16 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         install(home, "--retries", "0", "--timeout", "10", wheel, longest=25)
     except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
         warnings.warn(f"the wheel borrows its dependencies from {sys.prefix}: {error}", stacklevel=1)
-        home = tmp_path_factory.mktemp("borrowing")
-        install(home, "--no-deps", "--no-index", wheel)
-        packages = next((home / "lib").glob("python*/site-packages"))
-        # after its own packages; an editable perfmodel there is a .pth file, which is not followed
-        (packages / "dependencies.pth").write_text(sysconfig.get_paths()["purelib"])
+        home = borrowing(tmp_path_factory.mktemp("borrowing"), wheel)
+    return home
+
+
+def borrowing(home: Path, wheel: Path) -> Path:
+    """Install the wheel alone; all it needs is what the tests run with."""
+    install(home, "--no-deps", "--no-index", wheel)
+    packages = next((home / "lib").glob("python*/site-packages"))
+    # after its own packages; an editable perfmodel there is a .pth file, which is not followed
+    (packages / "dependencies.pth").write_text(sysconfig.get_paths()["purelib"])
     return home
 
 
@@ -111,3 +123,73 @@ def test_its_other_commands_find_their_data(environment, tmp_path):
     assert "horovod-512-gpus" in run(environment, tmp_path, "check-quote", "--examples")
     assert json.loads(run(environment, tmp_path, "check-quote", "imagenet-one-hour", "--json"))["claims"]
     assert run(environment, tmp_path, "--version").split()[-1] == perfmodel.__version__
+
+
+@pytest.mark.parametrize("stage", ["app", "service"])
+def test_a_container_starts_and_says_that_it_is_well(stage, wheel, tmp_path):
+    """What the Dockerfile runs, without Docker: in an environment of the wheel, on a free port."""
+    pytest.importorskip({"app": "streamlit", "service": "uvicorn"}[stage])
+    home = borrowing(tmp_path / "environment", wheel)
+    token = tmp_path / "tokens"
+    token.write_text("a-token-of-sixteen-characters\n")
+    token.chmod(0o400)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    exposed = container.stages()[stage].last("EXPOSE")
+    words = [port if word == exposed else word for word in container.command(stage)]
+    health = [word.replace(f":{exposed}/", f":{port}/") for word in container.health_check(stage)]
+    assert port in words
+    assert f":{port}/" in health[-1]
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    if stage == "service":
+        setting, _, path = container.stages()[stage].last("ENV").partition("=")
+        assert path == "/run/secrets/tokens"
+        clean[setting] = str(token)
+    binaries = home / "bin"
+    with subprocess.Popen(
+        [binaries / words[0], *words[1:]],
+        cwd=tmp_path,
+        env=clean | {"HOME": str(tmp_path)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        try:
+            deadline = time.monotonic() + 60
+            while subprocess.run([binaries / health[0], *health[1:]], capture_output=True).returncode:
+                assert process.poll() is None
+                assert time.monotonic() < deadline
+                time.sleep(0.2)
+        finally:
+            process.terminate()
+        assert process.wait(60) == 0
+
+
+def test_a_container_runs_as_nobody_in_particular():
+    stages = container.stages()
+    assert [*stages] == ["wheel", "installed", "app", "service"]
+    assert stages["app"].base == stages["service"].base == "installed"
+    assert not [
+        word for stage in ("app", "service") for word, _ in stages[stage].instructions if word == "USER"
+    ]
+    assert int(stages["installed"].last("USER")) > 1000
+    assert all((container.ROOT / name).exists() for name in container.copied())
+    ignored = (container.ROOT / ".dockerignore").read_text("utf-8").splitlines()
+    assert {line[1:] for line in ignored if line.startswith("!")} == {
+        name.removesuffix("/") for name in container.copied() if name != "./"
+    }
+
+
+def test_every_extra_that_a_container_installs_is_offered():
+    (installed,) = [rest for word, rest in container.stages()["installed"].instructions if "whl" in rest]
+    extras = installed.rpartition("[")[2].partition("]")[0].split(",")
+    assert {*extras} <= {*(metadata.metadata("perfmodel").get_all("Provides-Extra") or [])}
+
+
+def test_every_dependency_has_a_licence():
+    rows = dependencies()
+    by_name = {row.name: row for row in rows}
+    assert by_name["click"].extras == by_name["mdurl"].extras == "always"  # rich needs mdurl
+    assert "serve" in by_name["starlette"].extras.split(", ")
+    assert "pytest" not in by_name
+    assert not [row for row in rows if row.licence == "not stated"]

@@ -6,7 +6,15 @@ import shutil
 import time
 from pathlib import Path
 
-from docs.site import command_pages, equation_pages, hardware_pages, python_pages, schema_pages, usage
+from docs.site import (
+    command_pages,
+    dependencies,
+    equation_pages,
+    hardware_pages,
+    python_pages,
+    schema_pages,
+    usage,
+)
 from docs.site.links import problems
 from docs.site.written_pages import ROOT, assets, relinked, written
 
@@ -20,7 +28,7 @@ def generated() -> dict[str, str]:
     if unsaid:
         raise RuntimeError("\n".join(unsaid))
     result = equation_pages.pages(users) | hardware_pages.pages()
-    return result | command_pages.pages() | python_pages.pages() | schema_pages.pages()
+    return result | command_pages.pages() | python_pages.pages() | schema_pages.pages() | dependencies.pages()
 
 
 def put_together(folder: Path) -> None:

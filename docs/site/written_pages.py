@@ -11,6 +11,7 @@ ELSEWHERE = {
     "ARCHITECTURE.md": "project/architecture.md",
     "CHANGELOG.md": "project/changelog.md",
     "CONTRIBUTING.md": "project/contributing.md",
+    "SECURITY.md": "project/security.md",
     "hardware_specs/README.md": "project/hardware-files.md",
     "validation/misses.md": "accuracy/misses.md",
     "validation/report.md": "accuracy/report.md",

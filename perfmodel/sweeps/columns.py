@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from perfmodel.specs.options import declared
+from perfmodel.specs.scenario import Scenario
 from perfmodel.step.terms import Job, names_of, only_of
+from perfmodel.vocabulary import QUANTITIES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,6 +63,18 @@ WHERE_NAMED = ("startup_time", "epoch_start_time")
 UPDATES = ("updates_per_second", "gradients_per_update", "mean_staleness", "fresh_fraction")
 """Those of strategies that do not update all in step."""
 
+_UNITS = {
+    "_time": "s",
+    "_80": "s",
+    "_95": "s",
+    "clipped_at": "s",
+    "_overhead": "1",
+    "_per_second": "1/s",
+    "_capacity": "B",
+    "_batch_size": "samples",
+}
+"""Of answers that are no quantity of the vocabulary, by how their names end."""
+
 
 def answer_columns(shared: bool = False, updates: bool = False, one_process: bool = False) -> tuple[str, ...]:
     """Return the names of all answers: those of the terms follow the iteration time they sum to.
@@ -99,6 +114,19 @@ def _column(name: str, values: Any, shape: tuple[int, ...]) -> NDArray[Any]:
     texts = np.empty(size, dtype=object)
     texts.fill(values)
     return texts
+
+
+def unit_of(column: str) -> str:
+    """Return the unit of a column: of its option, its quantity, or its name's ending; nothing of a text.
+
+    >>> unit_of("sample_bytes"), unit_of("low_80"), unit_of("speedup"), unit_of("workload")
+    ('B', 's', '1', '')
+    """
+    if column in declared(Scenario):
+        return declared(Scenario)[column].unit
+    if column in QUANTITIES:
+        return QUANTITIES[column].unit
+    return next((unit for ending, unit in _UNITS.items() if column.endswith(ending)), "")
 
 
 def words_of(setting: Setting) -> dict[str, str]:

@@ -1,35 +1,46 @@
-"""Parts of a sweep written by the workers of a Dask cluster, which see the same folder as this machine."""
+"""Parts of a sweep by the workers of a Dask cluster, which see the same folder as this machine.
+
+The scheduler has all tasks at once: it queues them, tries again what failed, and gives the tasks of lost
+workers to others.  Parts that are written twice are no harm, as each is renamed to the same name.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import logging
 import pickle
 import secrets
 import threading
 import zlib
-from collections import Counter, deque
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent import futures
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from perfmodel.errors import InputError, needed
 from perfmodel.sweeps.manifest import NAME, description
-from perfmodel.sweeps.part_files import PartSummary, PartWriter, part_name, write_part
+from perfmodel.sweeps.part_files import PartWriter
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
 
 PATIENCE: Final = 30
 """Seconds to wait for the scheduler and its first worker."""
-AHEAD: Final = 2
-"""Parts handed out for each thread of the cluster."""
-LEAST_AHEAD: Final = 16
-"""Parts handed out while workers may still come."""
-MOST_ENDINGS: Final = 5
-"""Times that the scheduler may give a part up, as those do whose workers end while they have it."""
+TASKS: Final = 500
+"""Tasks that items are grouped into, as far as there are so many: several for each of 100 workers."""
+MOST_IN_TASK: Final = 16
+"""Items of a task at most: some seconds of work, which are lost where a worker is."""
+RETRIES: Final = 2
+"""Of a task that fails."""
 
 _LOST: Final = (asyncio.CancelledError, futures.CancelledError)
 """What a client raises, besides an OSError, whose connection to the scheduler is lost."""
+_TRIM, _MMAP = -1, -3
+"""M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of the C library's ``mallopt``."""
+_LARGEST_KEPT: Final = 2**25
+"""Bytes of an array whose memory is used again: the most to which glibc raises its threshold by itself."""
 _known = threading.local()
 """Of a worker's thread: the writer it unpacked last, and of what."""
 
@@ -39,22 +50,14 @@ def waiting_words(address: str) -> str:
     return f"--dask {address}: waits up to {PATIENCE:g} s for its scheduler, then as long for a first worker"
 
 
-def on_cluster(
-    writer: PartWriter, numbers: Iterable[int], address: str
-) -> Generator[tuple[int, PartSummary], None, None]:
-    """Yield each part's number with its summary, in the order in which they are ready.
-
-    A part whose worker is lost is written by another; twice is no harm, as each is renamed to the same name.
-
-    Parameters
-    ----------
-    writer, numbers : what is written, and which parts of it
-    address : of the scheduler, such as ``tcp://10.0.0.1:8786``
+@contextmanager
+def connected(address: str) -> Iterator[Cluster]:
+    """Give the cluster whose scheduler has an address, such as ``tcp://10.0.0.1:8786``.
 
     Raises
     ------
-    InputError : no scheduler or worker there; a worker with another perfmodel or without the folder; a part
-        whose workers end again and again
+    InputError : no scheduler or worker there
+    MissingPackage : distributed is not installed
     """
     needed("distributed", "dask", "--dask")
     import distributed
@@ -72,13 +75,14 @@ def on_cluster(
             "tcp://10.0.0.1:8786, which dask scheduler prints"
         ) from None
     try:
-        yield from _answers(client, writer, deque(numbers), address)
-    except (*_LOST, OSError) as error:
-        raise InputError(
-            f"--dask {address}: the scheduler is lost ({type(error).__name__}); the same command goes on "
-            "where this one stopped"
-        ) from None
-    finally:
+        try:
+            client.wait_for_workers(1, timeout=PATIENCE)
+        except TimeoutError:
+            raise InputError(
+                f"--dask {address}: no worker joined in {PATIENCE} s; start dask worker"
+            ) from None
+        yield Cluster(client, address)
+    finally:  # with the client go the tasks that are left
         with _unlogged():
             client.close()
 
@@ -95,91 +99,111 @@ def _unlogged() -> Iterator[None]:
         logger.setLevel(before)
 
 
-def _answers(
-    client: Any, writer: PartWriter, todo: deque[int], address: str
-) -> Iterator[tuple[int, PartSummary]]:
-    import distributed
-    from distributed import KilledWorker
+class Cluster:
+    """Workers of a Dask cluster.
 
-    try:
-        client.wait_for_workers(1, timeout=PATIENCE)
-    except TimeoutError:
-        raise InputError(f"--dask {address}: no worker joined in {PATIENCE} s; start dask worker") from None
-    packed = zlib.compress(pickle.dumps(writer, pickle.HIGHEST_PROTOCOL))
-    sweep = description(writer.parts)["sha256"]
-    run, endings = secrets.token_hex(4), Counter[int]()
-    running: dict[Any, int] = {}
-    library: Any = distributed  # which has no types
-    ready = library.as_completed(loop=client.loop)
+    Parameters
+    ----------
+    client : of its scheduler
+    address : of its scheduler, for messages
+    """
 
-    def hand_out() -> None:
-        most = max(LEAST_AHEAD, AHEAD * sum(client.nthreads().values()))
-        while todo and len(running) < most:
-            number = todo.popleft()
-            key = f"perfmodel-{run}-{number}-{endings[number]}"
-            future = client.submit(
-                _write, packed, sweep, number, key=key, pure=False, retries=2, fifo_timeout=0
+    def __init__(self, client: Any, address: str) -> None:
+        self._client, self._address = client, address
+
+    def each(
+        self,
+        work: Callable[[PartWriter, Item], Answer],
+        writer: PartWriter,
+        items: Sequence[Item],
+    ) -> Generator[tuple[Item, Answer], None, None]:
+        """Yield each item with its answer, in the order in which they are ready, as ``processes.each`` does.
+
+        Parameters
+        ----------
+        work : function of a module, of the writer and an item
+        writer, items : what to work on
+
+        Raises
+        ------
+        InputError : a worker has another perfmodel or does not see the folder; workers end again and again at
+            the same items; the scheduler is lost; what ``work`` raises is raised as it is
+        """
+        import distributed
+        from distributed import KilledWorker
+
+        library: Any = distributed
+        size = max(1, min(MOST_IN_TASK, len(items) // TASKS))
+        run = secrets.token_hex(4)
+        tasks = {
+            f"perfmodel-{run}-{first}": items[first : first + size] for first in range(0, len(items), size)
+        }
+        packed = zlib.compress(pickle.dumps(writer, pickle.HIGHEST_PROTOCOL))
+        try:
+            sent = self._client.map(
+                _answers,
+                list(tasks.values()),
+                key=list(tasks),
+                pure=False,
+                retries=RETRIES,
+                work=work,
+                packed=packed,
             )
-            running[future] = number
-            ready.add(future)
-
-    try:
-        hand_out()
-        while running:
-            future = next(ready)
-            number = running.pop(future)
-            try:
-                summary = future.result()
-            except KilledWorker:
-                endings[number] += 1
-                if endings[number] >= MOST_ENDINGS:
-                    raise InputError(
-                        f"part {number}: its workers ended again and again, as happens where memory runs out"
-                    ) from None
-                todo.append(number)
-            else:
-                _check(writer, summary)
-                yield number, summary
-            hand_out()
-    finally:
-        client.cancel(list(running), force=True)
+            ready = library.as_completed(sent, loop=self._client.loop)
+            del sent  # answers that were read leave the cluster
+            for batch in ready.batches():
+                for future, answers in zip(batch, self._client.gather(batch), strict=True):
+                    yield from zip(tasks.pop(future.key), answers, strict=True)
+        except KilledWorker:
+            raise InputError(
+                f"--dask {self._address}: workers ended again and again at the same parts, as happens where "
+                "memory runs out; start fewer on each machine"
+            ) from None
+        except (*_LOST, OSError) as error:
+            raise InputError(
+                f"--dask {self._address}: the scheduler is lost ({type(error).__name__}); the same command "
+                "goes on where this one stopped"
+            ) from None
 
 
-def _check(writer: PartWriter, summary: PartSummary) -> None:
-    """Refuse a part that this machine does not see."""
-    path = Path(writer.folder) / part_name(summary.number, writer.suffix)
-    try:
-        size = path.stat().st_size
-    except OSError:
-        size = -1
-    if size != summary.bytes:
-        raise InputError(
-            f"{path}: written by a worker, but not seen here; the folder must be one that all machines share"
-        )
-
-
-def _write(packed: bytes, sweep: str, number: int) -> PartSummary:
-    """Write a part on a worker."""
+def _answers(
+    items: Sequence[Item], work: Callable[[PartWriter, Item], Answer], packed: bytes
+) -> list[Answer]:
+    """Work on the items of one task, on a worker."""
     try:
         if getattr(_known, "packed", None) != packed:
-            _known.writer = _unpacked(packed, sweep)
+            _known.writer = _unpacked(packed)
             _known.packed = packed
-        return write_part(_known.writer, number)
+        return [work(_known.writer, item) for item in items]
     except OSError as error:  # which for the client would be one of the connection
-        raise InputError(f"part {number}: {error}") from None
+        raise InputError(str(error)) from None
 
 
-def _unpacked(packed: bytes, sweep: str) -> PartWriter:
+def _unpacked(packed: bytes) -> PartWriter:
     import socket
 
+    _keep_memory()
     writer: PartWriter = pickle.loads(zlib.decompress(packed))
     on = f"the worker on {socket.gethostname()}"
     if not (Path(writer.folder) / NAME).is_file():
         raise InputError(
             f"{writer.folder}: {on} does not see what was begun there; name a folder that all machines share"
         )
-    if description(writer.parts)["sha256"] != sweep:
+    if description(writer.parts)["sha256"] != writer.sweep:
         raise InputError(
             f"{on} has another perfmodel, or other files of hardware, networks or profiles; install the same"
         )
     return writer
+
+
+def _keep_memory() -> None:
+    """Let this process use the memory of its arrays again, as it does outside of Dask.
+
+    Dask starts workers with a trim threshold of 64 kB, by which glibc returns the memory of every array
+    to the system and takes it anew, page by page: a third of a part's time.  A worker then holds up to 64 MB
+    more than it uses.
+    """
+    with suppress(AttributeError, OSError, TypeError):  # another C library
+        library = ctypes.CDLL(None)
+        library.mallopt(_MMAP, _LARGEST_KEPT)
+        library.mallopt(_TRIM, 2 * _LARGEST_KEPT)

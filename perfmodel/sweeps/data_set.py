@@ -6,21 +6,19 @@ import os
 import time
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel.errors import InputError, needed
+from perfmodel.processes import cores
 from perfmodel.sweeps.lock import only_writer
 from perfmodel.sweeps.manifest import Manifest, description
 from perfmodel.sweeps.part_files import PartWriter, part_name, peak_bytes
 from perfmodel.sweeps.parts import nothing_to_predict
-from perfmodel.sweeps.running import Progress, jobs_of, silent, written_parts
+from perfmodel.sweeps.running import Progress, cluster_at, intact_parts, silent, written_parts
 from perfmodel.writing import Unwritable
 
 if TYPE_CHECKING:
     from perfmodel.sweeps.parts import Parts
-
-MANIFEST_EVERY: Final = 1.0
-"""Between two writings of the manifest [s]: what is lost where this process is killed."""
 
 
 class DataSet(NamedTuple):
@@ -77,9 +75,8 @@ def write_data_set(
     with only_writer(path):
         manifest = Manifest(path, description(parts))
         _refuse_foreign(path, len(parts) if manifest.was_there else 0)
-        continued = manifest.keep_intact()
         try:
-            most = _write_missing(parts, manifest, jobs, dask, progress)
+            continued, most = _write_missing(parts, manifest, jobs, dask, progress)
         except Unwritable as error:
             raise InputError(f"{error}; the same command goes on with what is complete there") from None
         _remove_unfinished(path, len(parts))
@@ -99,25 +96,25 @@ def write_data_set(
 
 def _write_missing(
     parts: Parts, manifest: Manifest, jobs: int | None, dask: str | None, progress: Progress
-) -> int:
-    """Write the parts that the manifest does not name; return the most memory of a process [B]."""
-    manifest.write()  # by which workers on other machines know the folder
-    progress(None, sum(map(parts.scenarios, manifest.complete)))
-    todo = [number for number in range(len(parts)) if number not in manifest.complete]
-    most, last = 0, time.monotonic()
-    writer = PartWriter(parts, str(manifest.folder), ".parquet")
-    try:
-        with closing(written_parts(writer, todo, jobs_of(jobs), dask)) as summaries:
-            for part in summaries:
-                manifest.add(part)
-                most = max(most, part.peak_bytes)
-                progress(part, parts.scenarios(part.number))
-                if time.monotonic() - last > MANIFEST_EVERY:
-                    manifest.write()
-                    last = time.monotonic()
-    finally:
-        manifest.write()
-    return most
+) -> tuple[int, int]:
+    """Write the parts that are not intact; return how many were, and the most memory of a process [B]."""
+    writer = PartWriter(parts, str(manifest.folder), ".parquet", manifest.sweep["sha256"])
+    with cluster_at(dask) as cluster:
+        intact = intact_parts(writer, list(manifest.complete.values()), cluster)
+        manifest.complete = {part.number: part for part in intact}
+        manifest.write()  # by which workers on other machines know the folder
+        continued, most = len(manifest.complete), 0
+        progress(None, sum(map(parts.scenarios, manifest.complete)))
+        todo = [number for number in range(len(parts)) if number not in manifest.complete]
+        try:
+            with closing(written_parts(writer, todo, jobs or cores(), cluster)) as summaries:
+                for part in summaries:
+                    manifest.add(part)
+                    most = max(most, part.peak_bytes)
+                    progress(part, parts.scenarios(part.number))
+        finally:
+            manifest.write()
+    return continued, most
 
 
 def _make(path: Path) -> None:

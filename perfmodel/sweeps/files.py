@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TextIO, TypeAlias
 import numpy as np
 
 from perfmodel.errors import needed
-from perfmodel.sweeps.columns import WHOLE, Columns
+from perfmodel.sweeps.columns import WHOLE, Columns, unit_of
 from perfmodel.writing import replacing
 
 if TYPE_CHECKING:
@@ -82,10 +82,9 @@ def write_tables(path: Path, types: dict[str, ColumnType], tables: Iterable[pyar
     import pyarrow.parquet
 
     texts = [name for name, of in types.items() if of == "text"]
-    empty = arrow_table(types, dict.fromkeys(types, np.empty(0, dtype=object)))
     written = 0
     with pyarrow.parquet.ParquetWriter(
-        path, empty.schema, use_dictionary=texts, compression="zstd"
+        path, _schema(types), use_dictionary=texts, compression="zstd"
     ) as writer:
         for some in _gathered(tables):
             # each block has the texts of its own
@@ -130,21 +129,41 @@ def _type(name: str, axes: Axes) -> ColumnType:
 
 
 def arrow_table(types: dict[str, ColumnType], chunk: Columns) -> pyarrow.Table:
-    """Return one array for each column as an Arrow table; texts are numbered, each kept once."""
+    """Return one array for each column as an Arrow table; texts are numbered, each kept once.
+
+    The table's metadata has the version of perfmodel, that of a column its unit.
+    """
     import pyarrow
 
-    return pyarrow.table({name: _arrow(pyarrow, of, chunk[name]) for name, of in types.items()})
+    schema = _schema(types)
+    arrays = [_arrow(field.type, chunk[field.name]) for field in schema]
+    return pyarrow.Table.from_arrays(arrays, schema=schema)
 
 
-def _arrow(pyarrow: Any, of: ColumnType, column: NDArray[Any]) -> Any:
-    if of == "text":
+def _schema(types: dict[str, ColumnType]) -> pyarrow.Schema:
+    import pyarrow
+
+    of_type = {
+        "whole": pyarrow.int64(),
+        "number": pyarrow.float64(),
+        "truth": pyarrow.bool_(),
+        "text": pyarrow.dictionary(pyarrow.int32(), pyarrow.string()),
+    }
+    fields = [
+        pyarrow.field(name, of_type[of], metadata={"unit": unit} if (unit := unit_of(name)) else None)
+        for name, of in types.items()
+    ]
+    return pyarrow.schema(fields, metadata={"perfmodel": sys.modules["perfmodel"].__version__})
+
+
+def _arrow(as_type: pyarrow.DataType, column: NDArray[Any]) -> pyarrow.Array:
+    import pyarrow
+
+    if pyarrow.types.is_dictionary(as_type):
         return _texts(pyarrow, column.tolist())
-    if of == "truth":
-        return pyarrow.array(column.tolist(), type=pyarrow.bool_(), from_pandas=True)
-    as_type = pyarrow.float64() if of == "number" else pyarrow.int64()
-    if column.dtype.kind == "O":
+    if column.dtype.kind == "O" or pyarrow.types.is_boolean(as_type):
         return pyarrow.array(column.tolist(), type=as_type, from_pandas=True)
-    if of == "number":
+    if pyarrow.types.is_floating(as_type):
         column = column.astype(np.float64)
     return pyarrow.array(column, type=as_type, from_pandas=True)
 

@@ -7,6 +7,7 @@ import math
 import shutil
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -48,7 +49,7 @@ def write_joined(parts: Parts, path: str, suffix: str, jobs: int) -> tuple[int, 
     home = None if path == "-" else Path(path).resolve().parent
     if home is not None:
         check_writable(Path(path))
-    refused: dict[str, int] = {}
+    refused = Counter[str]()
     with tempfile.TemporaryDirectory(prefix=".perfmodel-", dir=home) as folder:
         writer = PartWriter(parts, folder, suffix)
         with closing(written_parts(writer, range(len(parts)), jobs)) as ready:
@@ -65,11 +66,11 @@ def write_joined(parts: Parts, path: str, suffix: str, jobs: int) -> tuple[int, 
                 types = column_types(parts.axes, parts.columns)
                 with replacing(Path(path)) as temporary:
                     rows = write_tables(temporary, types, _tables(files))
-    return rows, refused
+    return rows, dict(refused)
 
 
 def _in_order(
-    writer: PartWriter, ready: Iterable[PartSummary], refused: dict[str, int]
+    writer: PartWriter, ready: Iterable[PartSummary], refused: Counter[str]
 ) -> Iterator[tuple[Path, int]]:
     """Yield the file of each part and its rows in the order of parts, and remove it when it was read."""
     early: dict[int, PartSummary] = {}
@@ -82,8 +83,7 @@ def _in_order(
             if part.rows:
                 yield path, part.rows
             path.unlink()
-            for reason, count in part.refused.items():
-                refused[reason] = refused.get(reason, 0) + count
+            refused.update(part.refused)
             rows += part.rows
             following += 1
     if not rows:

@@ -6,7 +6,10 @@ import hashlib
 import json
 import math
 import sys
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from io import FileIO
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,22 +17,28 @@ from perfmodel.errors import InputError
 from perfmodel.reading import read_json
 from perfmodel.resources import folder as data_folder
 from perfmodel.specs.scenario import Scenario
-from perfmodel.sweeps.part_files import PartSummary, file_sha256, part_name, to_table
+from perfmodel.sweeps.part_files import PartSummary, file_sha256
 from perfmodel.sweeps.parts import Parts
-from perfmodel.writing import write_whole
+from perfmodel.writing import Unwritable, write_whole
 
 NAME: Final = "_manifest.json"
 """Readers of data sets pass over names that begin with an underscore."""
+LINES: Final = "_complete.jsonl"
+"""Of the parts that were completed since the manifest was written, a line each."""
 VERSION: Final = 1
 LARGEST: Final = 2**28
 """Bytes of a manifest that is read."""
 _PACKAGE: Final = Path(__file__).parents[1]
 _KEPT: Final = (".py", ".json", ".toml", ".csv")
 """Files of the package on which answers rest."""
+_FIELDS: Final = ("number", "rows", "refused", "bytes", "sha256")
+"""Of a part, that a manifest keeps."""
 
 
 class Manifest:
     """The manifest of a folder, read where there is one.
+
+    Parts that are completed are lines of a file of their own, which the next whole writing takes in.
 
     Parameters
     ----------
@@ -43,55 +52,58 @@ class Manifest:
 
     def __init__(self, folder: Path, sweep: Mapping[str, Any]) -> None:
         self.folder, self.sweep = folder, sweep
-        self.complete: dict[int, dict[str, Any]] = {}
-        """Parts that were written, by number."""
+        self._lines: FileIO | None = None
         path = folder / NAME
         self.was_there = path.exists()
-        if self.was_there:
-            self._take(read_json(path, LARGEST), path)
+        parts = (*self._read(path), *_lines(folder / LINES)) if self.was_there else ()
+        self.complete = {part.number: part for part in parts}
+        """Parts that were written, by number."""
 
-    def _take(self, written: Any, path: Path) -> None:
+    def _read(self, path: Path) -> list[PartSummary]:
+        written = read_json(path, LARGEST)
         elsewhere = "write to another folder, or remove this one"
         try:
-            version, sweep, parts = written["version"], written["sweep"], written["complete"]
-            complete = {int(part["number"]): {name: part[name] for name in _FIELDS} for part in parts}
+            version, sweep = written["version"], written["sweep"]
+            complete = [_part(table) for table in written["complete"]]
         except (KeyError, TypeError, ValueError):
             raise InputError(f"{path}: no manifest of a sweep; {elsewhere}") from None
         if version != VERSION:
             raise InputError(f"{path}: a manifest of version {version}, not {VERSION}; {elsewhere}")
         if differing := [name for name in self.sweep if sweep.get(name) != self.sweep[name]]:
             raise InputError(f"{path}: of another sweep, whose {_in_words(differing)} differ; {elsewhere}")
-        self.complete = complete
+        return complete
 
     def add(self, part: PartSummary) -> None:
-        """Note that a part is complete."""
-        self.complete[part.number] = to_table(part)
+        """Note that a part is complete.
 
-    def keep_intact(self) -> int:
-        """Forget the parts whose files are not as they were written; return how many are."""
-        self.complete = {number: part for number, part in self.complete.items() if self._is_intact(part)}
-        return len(self.complete)
-
-    def _is_intact(self, part: Mapping[str, Any]) -> bool:
-        path = self.folder / part_name(part["number"])
+        Raises
+        ------
+        InputError : the folder takes no more
+        """
+        self.complete[part.number] = part
+        path = self.folder / LINES
         try:
-            return bool(path.stat().st_size == part["bytes"] and file_sha256(path) == part["sha256"])
-        except OSError:
-            return False
+            self._lines = self._lines or path.open("ab", buffering=0)
+            self._lines.write(json.dumps(_kept(part)).encode() + b"\n")
+        except OSError as error:
+            raise Unwritable(f"{path}: cannot be written: {error.strerror}") from None
 
     @property
     def rows(self) -> int:
         """Rows of all complete parts."""
-        return sum(part["rows"] for part in self.complete.values())
+        return sum(part.rows for part in self.complete.values())
 
     @property
     def refused(self) -> dict[str, int]:
         """Scenarios that ``predict`` refuses in the complete parts, by its reason, in the order of parts."""
-        return sum_refused(self.complete[number]["refused"] for number in sorted(self.complete))
+        total = Counter[str]()
+        for number in sorted(self.complete):
+            total.update(self.complete[number].refused)
+        return dict(total)
 
     def write(self) -> None:
         """Write the manifest beside the parts, whole or not at all."""
-        parts = [self.complete[number] for number in sorted(self.complete)]
+        parts = [_kept(self.complete[number]) for number in sorted(self.complete)]
         table = {
             "version": VERSION,
             "sweep": self.sweep,
@@ -101,18 +113,29 @@ class Manifest:
             "complete": parts,
         }
         write_whole(self.folder / NAME, json.dumps(table, indent=1) + "\n")
+        if self._lines is not None:
+            self._lines.close()
+            self._lines = None
+        with suppress(OSError):  # lines that stay say nothing else
+            (self.folder / LINES).unlink()
 
 
-_FIELDS: Final = ("number", "rows", "refused", "bytes", "sha256")
+def _kept(part: PartSummary) -> dict[str, Any]:
+    """Return what a manifest keeps of a part: how long it took is of one run alone."""
+    return {name: getattr(part, name) for name in _FIELDS}
 
 
-def sum_refused(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    """Return counts by reason, added up over parts."""
-    total: dict[str, int] = {}
-    for part in parts:
-        for reason, count in part.items():
-            total[reason] = total.get(reason, 0) + count
-    return total
+def _part(table: Mapping[str, Any]) -> PartSummary:
+    return PartSummary(**{name: table[name] for name in _FIELDS})
+
+
+def _lines(path: Path) -> Iterator[PartSummary]:
+    """Yield the parts that were completed after the manifest was written, up to a line that is cut off."""
+    try:
+        for line in path.read_text("utf-8").splitlines():
+            yield _part(json.loads(line))
+    except (OSError, KeyError, TypeError, ValueError):
+        return
 
 
 def description(parts: Parts) -> dict[str, Any]:

@@ -6,8 +6,9 @@ import hashlib
 import os
 import time
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from perfmodel.errors import InputError
 from perfmodel.sweeps.parts import Parts
 from perfmodel.writing import replacing
 
@@ -16,7 +17,7 @@ PIECE: Final = 2**20
 
 
 class PartSummary(NamedTuple):
-    """What a process says of a part that it wrote."""
+    """What is known of a part that was written."""
 
     number: int
     rows: int
@@ -24,8 +25,9 @@ class PartSummary(NamedTuple):
     """Scenarios by the reason that ``predict`` gives."""
     bytes: int
     sha256: str
-    seconds: float
-    peak_bytes: int
+    seconds: float = 0.0
+    """That it took; no manifest keeps this, nor what follows."""
+    peak_bytes: int = 0
     """Memory that the process has taken at most so far."""
 
 
@@ -36,6 +38,8 @@ class PartWriter(NamedTuple):
     folder: str
     suffix: str
     """``.parquet``; ``.csv`` has no line of names."""
+    sweep: str = ""
+    """SHA-256 of what the rows follow from, by which other machines know that they would write the same."""
 
 
 def part_name(number: int, suffix: str = ".parquet") -> str:
@@ -71,6 +75,29 @@ def write_part(writer: PartWriter, number: int) -> PartSummary:
     return PartSummary(number, rows, refused, size, sha256, time.monotonic() - began, peak_bytes())
 
 
+def is_intact(writer: PartWriter, part: PartSummary) -> bool:
+    """Whether the file of a part is as it was written."""
+    path = Path(writer.folder) / part_name(part.number, writer.suffix)
+    try:
+        return path.stat().st_size == part.bytes and file_sha256(path) == part.sha256
+    except OSError:
+        return False
+
+
+def check_seen(writer: PartWriter, part: PartSummary) -> None:
+    """Refuse a part that a process elsewhere wrote, and that is not in the folder as this machine sees it.
+
+    Raises
+    ------
+    InputError : no such file, or one of another size
+    """
+    path = Path(writer.folder) / part_name(part.number, writer.suffix)
+    if not path.is_file() or path.stat().st_size != part.bytes:
+        raise InputError(
+            f"{path}: written by a worker, but not seen here; the folder must be one that all machines share"
+        )
+
+
 def file_sha256(path: Path) -> str:
     """Return the SHA-256 of a file's bytes in hexadecimal."""
     digest = hashlib.sha256()
@@ -90,9 +117,3 @@ def peak_bytes() -> int:
 
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most if platform == "darwin" else most * 1024
-
-
-def to_table(summary: PartSummary) -> dict[str, Any]:
-    """Return what a manifest keeps of a part; how long it took is of one run alone."""
-    kept = summary._asdict()
-    return {name: kept[name] for name in ("number", "rows", "refused", "bytes", "sha256")}
