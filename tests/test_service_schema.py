@@ -256,4 +256,4 @@ def test_a_problem_is_as_documented(client):
 def test_a_bad_row_is_among_what_a_batch_answers():
     items = SCHEMAS["PredictResults"]["properties"]["results"]["items"]["anyOf"]
     names = [each["$ref"].rpartition("/")[2] for each in items]
-    assert names == ["PredictAnswer", "PredictFields", "RowError"]
+    assert names == ["PredictAnswer", "RowError", "PredictFields"]

@@ -181,7 +181,10 @@ def _request(command: Command, components: dict[str, Any]) -> dict[str, Any]:
     schema["description"] = _first_words(command.request)
     properties = schema["properties"]
     if "specs" in properties:
-        properties["specs"] = {"description": properties["specs"]["description"], "$ref": f"{REFERENCE}Specs"}
+        properties["specs"] = {
+            "description": properties["specs"]["description"],
+            "anyOf": [{"$ref": f"{REFERENCE}Specs"}, {"type": "null"}],
+        }
         _specs(components)
     if "files" in properties:
         components["Files"] = {**properties["files"], "title": "Files"}
@@ -215,7 +218,7 @@ def _specs(components: dict[str, Any]) -> None:
     components["Specs"] = {
         "title": "Specs",
         "description": "Hardware and software of one's own.",
-        "type": ["object", "null"],
+        "type": "object",
         "additionalProperties": False,
         "properties": properties | {key: offers[key] for key in ("instances", "sources")},
     }
@@ -326,8 +329,14 @@ def _moved(schema: Any) -> Any:
 
 
 def _spelled(schema: dict[str, Any]) -> dict[str, Any]:
-    """Let a number with a unit also be a text, and a choice any spelling, as the service reads them."""
+    """Let a number with a unit also be a text, as the service reads it, and say defaults in a key of ours.
+
+    Clients made from a document send what it calls the default; here an option that is given means more than
+    one that is left out.
+    """
     for field in schema.get("properties", {}).values():
+        if (default := field.pop("default", None)) is not None:
+            field["x-default"] = default
         for one in field.get("anyOf", [field]):
             if one.get("type") == "number" and field.get("unit") in SPELLED and "anyOf" in field:
                 field["anyOf"] = [{"type": "string"}, *field["anyOf"]]
