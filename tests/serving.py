@@ -30,11 +30,22 @@ PATIENCE = 50.0
 """Seconds that a test waits for an answer."""
 
 
-def calculate(name: str, body: bytes) -> bytes | Iterator[bytes]:
+class Odd(Exception):
+    """One that cannot be made again from its words alone, as another process would."""
+
+    def __init__(self, one: int, other: int) -> None:
+        super().__init__(f"it says {one} and {other}")
+
+
+def calculate(settings: Settings, name: str, body: bytes) -> bytes:
     """What the processes of the pool of a test do, each by its name."""
     asked = json.loads(body or b"{}")
     if name == "sleep":
         time.sleep(asked["seconds"])
+    elif name == "nap":
+        time.sleep(0.1)
+    elif name == "odd":
+        raise Odd(1, 2)
     elif name == "fill":
         return str(len(bytearray(asked["bytes"]))).encode()
     elif name == "die":
@@ -49,10 +60,6 @@ def calculate(name: str, body: bytes) -> bytes | Iterator[bytes]:
         time.sleep(60)
     elif name == "wrong":
         raise InputError("wrong, and what would be right")
-    elif name == "parts":
-        if not asked["parts"]:
-            raise InputError("before the first")
-        return (str(count).encode() for count in range(asked["parts"]))
     elif name == "print":
         print("not part of the answer")
     return json.dumps({"process": os.getpid(), "nice": os.nice(0)}).encode()

@@ -14,7 +14,6 @@ pytest.importorskip("fastapi")
 from perfmodel.service.application import application
 from perfmodel.service.pool import Pool
 from perfmodel.service.settings import Settings
-from perfmodel.service.spread import Spread
 from tests.serving import Served, comes, serving
 
 pytestmark = pytest.mark.any_version
@@ -31,7 +30,7 @@ SMALL = {"epochs": 90, "accelerators": ["v100-sxm2-16gb"], "max_gpus": 2, "preci
 def limited(**limits: Any) -> Iterator[Served]:
     settings = Settings(pool=1, access_log=False, **limits)
     pool = Pool(settings)
-    with serving(settings, application(settings, Spread(pool).run, pool.stream), pool) as served:
+    with serving(settings, application(settings, pool.run, pool.stream), pool) as served:
         yield served
 
 

@@ -15,7 +15,7 @@ import perfmodel
 from perfmodel.cli import main
 from perfmodel.service import tags
 from perfmodel.service.application import application
-from perfmodel.service.commands import COMMANDS, kept_answer
+from perfmodel.service.commands import COMMANDS
 from perfmodel.service.outcomes import Failed
 from perfmodel.service.problems import MEDIA_TYPE
 from perfmodel.service.protect import Protected
@@ -273,16 +273,6 @@ def test_one_schema_holds_words_units_and_examples():
     assert schema["examples"]
     unknown = CliRunner().invoke(main, ["schema", "predic"], standalone_mode=True)
     assert unknown.exit_code == 2
-
-
-def test_a_cheap_answer_is_remembered_and_a_refusal_is_not(client):
-    kept_answer.cache_clear()
-    body = {"gpus": 8, "fields": ["iteration_time"]}
-    assert client.post("/v1/predict", json=body).content == client.post("/v1/predict", json=body).content
-    assert (kept_answer.cache_info().hits, kept_answer.cache_info().currsize) == (1, 1)
-    client.post("/v1/predict", json={"gpus": "x"})
-    client.post("/v1/predict", json={"scenarios": [body]})
-    assert kept_answer.cache_info().currsize == 1
 
 
 @pytest.mark.parametrize(

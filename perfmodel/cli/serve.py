@@ -84,7 +84,7 @@ def command(check: bool, as_json: bool, **values: Any) -> None:
 
     if as_json and not check:
         raise InputError("--json goes with --check")
-    for module in ("fastapi", "uvicorn", "httptools"):
+    for module in ("fastapi", "uvicorn", "httptools", "pebble"):
         needed(module, "serve", "the service")
     for one in fields(Settings):
         if isinstance(one.default, int) and not isinstance(one.default, bool):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from hashlib import sha256
 from hmac import compare_digest
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from perfmodel.service.refusal import CLOSE, Refusal
+
+OWNER: ContextVar[str] = ContextVar("OWNER", default="")
+"""Name of the token that the request at hand came with."""
 
 
 class Bearer:

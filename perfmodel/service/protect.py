@@ -99,8 +99,8 @@ class Protected:
                 await self._saving
             self._saving = None
             self.metrics.save()
-        if self.pool is not None and not self.pool.closed:
-            await self.pool.close()
+        if self.pool is not None:
+            self.pool.close()
 
     async def _save(self) -> None:
         while True:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from pathlib import Path
 
 from perfmodel.service.application import application
-from perfmodel.service.commands import COMMANDS, answer
 from perfmodel.service.logs import event, to_standard_error
 from perfmodel.service.metrics import Metrics
 from perfmodel.service.pool import Pool
@@ -16,24 +14,14 @@ from perfmodel.service.protect import Protected
 from perfmodel.service.server import allow_files, bound, run
 from perfmodel.service.settings import Settings
 from perfmodel.service.siblings import siblings
-from perfmodel.service.spread import Spread
 from perfmodel.service.tags import package_digest
 
 
 def protected(settings: Settings, counts: Path | None = None) -> Protected:
     """Return the application behind its limits, with a pool of its own."""
-    _warm()
+    package_digest()  # before code or data may change
     pool = Pool(settings)
-    return Protected(application(settings, Spread(pool).run, pool.stream), settings, pool, Metrics(counts))
-
-
-def _warm() -> None:
-    """Answer what is cheap once, so that no request waits for imports and files that all need."""
-    package_digest()
-    for command in COMMANDS.values():
-        if command.cost == "cheap":
-            for body in command.examples.values():
-                answer(command.name, json.dumps(body).encode())
+    return Protected(application(settings, pool.run, pool.stream), settings, pool, Metrics(counts))
 
 
 def serve(settings: Settings, listening: Callable[[str], None]) -> None:
