@@ -20,6 +20,7 @@ from typing import Any
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from perfmodel.errors import InputError
+from perfmodel.service.metrics import Metrics
 from perfmodel.service.pool import Pool
 from perfmodel.service.protect import Protected
 from perfmodel.service.refusal import answer
@@ -125,6 +126,11 @@ class Served:
         except OSError:
             return False
         return bool(text) and parsed(text)[0] == 200
+
+
+def sample(metrics: Metrics, name: str, **labels: str) -> float:
+    """Return what is counted; 0 where nothing is."""
+    return metrics.registry.get_sample_value(name, labels) or 0
 
 
 def comes(wanted: Callable[[], bool], seconds: float = PATIENCE) -> bool:

@@ -14,7 +14,7 @@ pytest.importorskip("fastapi")
 from perfmodel.service.application import application
 from perfmodel.service.pool import Pool
 from perfmodel.service.settings import Settings
-from tests.serving import Served, comes, serving
+from tests.serving import Served, comes, sample, serving
 
 pytestmark = pytest.mark.any_version
 PLAN = {"workload": "llama-3-70b", "tokens": 1e12, "max_gpus": 16_384}
@@ -44,7 +44,7 @@ def asked(served: Served, command: str, body: dict[str, Any]) -> tuple[int, str]
 
 
 def counted(served: Served, outcome: str) -> float:
-    return served.app.metrics.series.get(f'perfmodel_pool_total{{outcome="{outcome}"}}', 0)
+    return sample(served.app.metrics, "perfmodel_pool_total", outcome=outcome)
 
 
 def test_a_plan_that_takes_too_long_is_ended_and_the_next_is_answered():

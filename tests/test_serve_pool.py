@@ -26,7 +26,7 @@ from perfmodel.service.problems import Refused
 from perfmodel.service.refusal import Refusal
 from perfmodel.service.settings import Settings
 from perfmodel.service.streams import NDJSON
-from tests.serving import PATIENCE, Served, calculate, comes, serving
+from tests.serving import PATIENCE, Served, calculate, comes, sample, serving
 
 SETTINGS = Settings(pool=2, queue=2, seconds=20, memory_bytes=300_000_000, access_log=False)
 
@@ -39,18 +39,23 @@ def with_pool(test: Callable[[Pool], Coroutine[Any, Any, None]], settings: Setti
             async with asyncio.timeout(3 * PATIENCE):
                 await test(pool)
         finally:
-            pool.close()
+            await pool.close()
         return pool.metrics
 
     return asyncio.run(run())
 
 
 def outcomes(metrics: Metrics) -> dict[str, float]:
-    return {
-        key.split('"')[1]: value
-        for key, value in metrics.series.items()
-        if key.startswith("perfmodel_pool_total")
-    }
+    (family,) = (each for each in metrics.registry.collect() if each.name == "perfmodel_pool")
+    return {each.labels["outcome"]: each.value for each in family.samples}
+
+
+def runs(metrics: Metrics) -> float:
+    return sample(metrics, "perfmodel_pool_running")
+
+
+def waits(metrics: Metrics) -> float:
+    return sample(metrics, "perfmodel_pool_waiting")
 
 
 async def until(wanted: Callable[[], bool]) -> None:
@@ -183,15 +188,14 @@ def test_the_queue_is_bounded():
     async def test(pool: Pool) -> None:
         running = [asyncio.create_task(pool.run("sleep", b'{"seconds": 15}')) for _ in range(2)]
         waiting = [asyncio.create_task(pool.run("who", b"")) for _ in range(2)]
-        gauges = pool.metrics.gauges
-        await until(lambda: gauges.get("perfmodel_pool_waiting") == gauges.get("perfmodel_pool_running") == 2)
+        await until(lambda: waits(pool.metrics) == runs(pool.metrics) == 2)
         refusal = await refusal_of(pool.run("who", b""))
         assert refusal.status_code == 429
         assert refusal.headers == {"retry-after": "1"}
         for work in running:
             work.cancel()
         assert len(await asyncio.gather(*waiting)) == 2
-        assert gauges["perfmodel_pool_running"] == 0
+        assert runs(pool.metrics) == 0
 
     assert outcomes(with_pool(test)) == {"answered": 2, "refused": 1, "cancelled": 2}
 
@@ -202,7 +206,7 @@ def test_work_ends_when_its_client_leaves():
         CLIENT_LEAVES.set(left.wait)  # type: ignore[arg-type]
         before = await processes_of(pool)
         work = asyncio.create_task(pool.run("sleep", b'{"seconds": 15}'))
-        await until(lambda: pool.metrics.gauges.get("perfmodel_pool_running") == 1)
+        await until(lambda: runs(pool.metrics) == 1)
         left.set()
         with pytest.raises(ClientDisconnected):
             await work
@@ -265,29 +269,30 @@ def service():
 def test_a_client_that_hangs_up_frees_its_place(service: Served):
     request = b"POST /pool/sleep HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
     body = b'{"seconds": 60}'
-    gauges = service.app.metrics.gauges
+    metrics = service.app.metrics
     held = [service.connect() for _ in range(4)]
     for taken in held:
         taken.sendall(request + b"content-length: %d\r\n\r\n" % len(body) + body)
-    assert comes(lambda: gauges.get("perfmodel_pool_waiting") == 2)
+    assert comes(lambda: waits(metrics) == 2)
     for taken in held:
         taken.close()
-    assert comes(lambda: gauges["perfmodel_pool_running"] == 0)
+    assert comes(lambda: runs(metrics) == 0)
     assert service.ask("/pool/who", b"{}")[0] == 200
     counts = outcomes(service.app.metrics)
     assert counts["client left"] >= 3
-    assert comes(lambda: gauges["perfmodel_requests_in_flight"] == 0)
-    assert service.app.metrics.series['perfmodel_requests_total{route="other",status="499"}'] >= 3
+    assert comes(lambda: sample(metrics, "perfmodel_requests_in_flight") == 0)
+    assert sample(metrics, "perfmodel_requests_total", route="other", status="499") >= 3
 
 
 def test_readiness_follows_the_pool(service: Served):
     assert comes(lambda: service.answers("/readyz"))
-    service.app.draining = True
+    assert service.app.pool is not None
+    service.app.pool.ready = False
     try:
         assert service.ask("/readyz")[0] == 503
         assert service.ask("/healthz")[0] == 200
     finally:
-        service.app.draining = False
+        service.app.pool.ready = True
 
 
 ENDLESS = b'{"gpus": [%b], "local_batch_size": [%b], "columns": ["iteration_time"]}' % (
@@ -305,9 +310,9 @@ def test_parts_leave_as_they_are_calculated():
             await pool.stream("sweep", b'{"gpus": [0]}', NDJSON)
         endless = await pool.stream("sweep", ENDLESS, NDJSON)
         assert (await anext(endless)).startswith(b'{"iteration_time":')
-        assert pool.metrics.gauges["perfmodel_pool_running"] == 1
+        assert runs(pool.metrics) == 1
         await endless.aclose()  # type: ignore[attr-defined]
-        assert pool.metrics.gauges["perfmodel_pool_running"] == 0
+        assert runs(pool.metrics) == 0
         assert await process_of(pool)
 
     assert outcomes(with_pool(test)) == {"answered": 2, "bad input": 1, "client left": 1}
@@ -340,7 +345,7 @@ def test_cheap_requests_that_are_not_are_answered_like_costly_ones(monkeypatch):
         try:
             await test(pool)
         finally:
-            pool.close()
+            await pool.close()
         return outcomes(pool.metrics)
 
     assert asyncio.run(run()) == {"timed out": 1}

@@ -69,15 +69,15 @@ class Pool:
             async with asyncio.timeout(START_SECONDS):
                 await asyncio.gather(self.processes.start(), self.cheap.processes.start())
         except (TimeoutError, OSError, *LOST):
-            self.close()
+            await self.close()
             raise Refusal(503, "no process of the pool could be started") from None
         self.ready = True
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """End the processes, whatever they do."""
         self.ready = False
-        self.processes.close()
-        self.cheap.processes.close()
+        kinds = (self.processes, self.cheap.processes)
+        await asyncio.gather(*(asyncio.to_thread(each.close) for each in kinds))
 
     async def run(self, name: str, body: bytes) -> bytes:
         """Return the answer of a command.
@@ -139,7 +139,7 @@ class Pool:
             outcome = outcome_of(error)
             raise
         finally:
-            self.metrics.add("perfmodel_pool_total", outcome=outcome)
+            self.metrics.costly.labels(outcome).inc()
 
     async def _whole(self, name: str, body: bytes, *more: Any) -> AsyncGenerator[bytes, None]:
         for _ in (1, 2):
@@ -148,7 +148,7 @@ class Pool:
                 yield await self._worked(asyncio.wrap_future(work))
                 return
             except LOST:
-                self.metrics.add("perfmodel_pool_total", outcome="lost")
+                self.metrics.costly.labels("lost").inc()
         raise CutOff(503, "the calculation was cut off twice; try again", AGAIN)
 
     async def _piped(self, name: str, body: bytes, form: str) -> AsyncGenerator[bytes, None]:
@@ -185,9 +185,8 @@ class Pool:
             raise OutOfMemory(422, words) from None
 
     def _gauge(self) -> None:
-        gauges = self.metrics.gauges
-        gauges["perfmodel_pool_running"] = self.settings.pool - self.turns.free
-        gauges["perfmodel_pool_waiting"] = self.turns.waiting
+        self.metrics.running.set(self.settings.pool - self.turns.free)
+        self.metrics.waiting.set(self.turns.waiting)
 
 
 async def _read(pipe: int, work: asyncio.Future[bytes]) -> bytes:

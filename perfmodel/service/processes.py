@@ -43,7 +43,8 @@ class Processes:
             try:
                 return self._pool.schedule(function, arguments, timeout=seconds)
             except RuntimeError:  # it has broken: its processes were killed while they waited
-                self.close()
+                threading.Thread(target=_end, args=(self._pool,)).start()
+                self._pool = None
         raise BrokenProcessPool("no process could be started")
 
     async def start(self) -> None:
@@ -51,11 +52,10 @@ class Processes:
         await asyncio.wrap_future(self.schedule(costly.nothing))
 
     def close(self) -> None:
-        """End the processes, whatever they do, and do not wait for that."""
+        """End the processes, whatever they do."""
         pool, self._pool = self._pool, None
         if pool is not None:
-            pool.stop()  # type: ignore[no-untyped-call]
-            threading.Thread(target=pool.join).start()
+            _end(pool)
 
     def _made(self) -> ProcessPool:
         for name in ONE_THREAD:  # before the process starts that others are forked from
@@ -69,3 +69,8 @@ class Processes:
             initargs=self._prepared,
             context=context,
         )
+
+
+def _end(pool: ProcessPool) -> None:
+    pool.stop()  # type: ignore[no-untyped-call]
+    pool.join()

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 
 from perfmodel.service.application import application
 from perfmodel.service.logs import event, to_standard_error
-from perfmodel.service.metrics import Metrics
 from perfmodel.service.pool import Pool
 from perfmodel.service.protect import Protected
-from perfmodel.service.server import allow_files, bound, run
-from perfmodel.service.settings import Settings
-from perfmodel.service.siblings import siblings
+from perfmodel.service.server import allow_files, bound, run, run_workers
+from perfmodel.service.settings import Settings, of_environment
 from perfmodel.service.tags import package_digest
+from perfmodel.service.tokens import Tokens
 
 
-def protected(settings: Settings, counts: Path | None = None) -> Protected:
+def protected(settings: Settings) -> Protected:
     """Return the application behind its limits, with a pool of its own."""
     package_digest()  # before code or data may change
     pool = Pool(settings)
-    return Protected(application(settings, pool.run, pool.stream), settings, pool, Metrics(counts))
+    return Protected(application(settings, pool.run, pool.stream), settings, pool)
+
+
+def of_environment_protected() -> Protected:
+    """Return the application of one of several processes, by the settings that the first hands down."""
+    to_standard_error()
+    return protected(of_environment(os.environ))
 
 
 def serve(settings: Settings, listening: Callable[[str], None]) -> None:
@@ -35,7 +39,7 @@ def serve(settings: Settings, listening: Callable[[str], None]) -> None:
     ------
     InputError : the address cannot be listened on; the tokens cannot be read
     """
-    settings.tokens()
+    Tokens(settings.token_file)
     taken = bound(settings.host, settings.port)
     allow_files(settings.connections)
     to_standard_error()
@@ -46,5 +50,5 @@ def serve(settings: Settings, listening: Callable[[str], None]) -> None:
     if settings.workers == 1:
         run(protected(settings), taken)
     else:
-        siblings(settings, taken)
+        run_workers(f"{__name__}:{of_environment_protected.__name__}", settings, taken)
     event("ended", process=os.getpid())

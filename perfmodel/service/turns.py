@@ -43,12 +43,15 @@ class Turns:
 
     def leave(self) -> None:
         """Give the place to who is next, or keep it free."""
-        if self._waiting:
+        while self._waiting:
             owner = next(iter(self._waiting))
             queue = self._waiting.pop(owner)
-            queue.popleft().set_result(True)
+            future = queue.popleft()
             if queue:  # behind the others
                 self._waiting[owner] = queue
+            if not future.done():  # one that was cancelled waits no longer
+                future.set_result(True)
+                break
         else:
             self.free += 1
         self.changed()
@@ -80,7 +83,9 @@ class Turns:
         most = max(self._waiting, key=lambda each: len(self._waiting[each]))
         if len(self._waiting[most]) <= len(self._waiting.get(owner, ())) + 1:
             return False
-        self._waiting[most].pop().set_result(False)
+        last = self._waiting[most].pop()
+        if not last.done():
+            last.set_result(False)
         return True
 
 
