@@ -57,8 +57,9 @@ def run(folder: Path, *words: str) -> str:
 FUNCTIONS = """
 import json, sys
 from perfmodel_client import Client
-from perfmodel_client.api.default import predict
-from perfmodel_client.models import PredictBatchOfColumns, PredictBatchOfScenarios, PredictRequest
+from perfmodel_client.api.default import list_specs, predict
+from perfmodel_client.models import ListSpecsKind, PredictBatchOfColumns, PredictBatchOfScenarios
+from perfmodel_client.models import PredictRequest
 BODIES = {"batch": PredictBatchOfScenarios, "columns": PredictBatchOfColumns}
 answers = {}
 for word, table in json.loads(sys.argv[2]).items():
@@ -68,6 +69,8 @@ for word, table in json.loads(sys.argv[2]).items():
     answers[word] = [type(each).__name__ for each in (answer, *getattr(answer, "results", ()))]
     if word == "one":
         assert answer.iteration_time > 0
+page = list_specs.sync(client=Client(base_url=sys.argv[1]), kind=ListSpecsKind.LINKS, limit=2)
+assert [type(each).__name__ for each in page.items] == ["Link", "Link"], page.items
 print(json.dumps(answers))
 """
 

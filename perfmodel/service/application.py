@@ -19,6 +19,7 @@ from perfmodel.service import problems
 from perfmodel.service.answers import encoded
 from perfmodel.service.bodies import Unfinished
 from perfmodel.service.commands import COMMANDS, Command, answer
+from perfmodel.service.list_routes import list_routes
 from perfmodel.service.logs import event
 from perfmodel.service.outcomes import Failed
 from perfmodel.service.pages import docs_page
@@ -70,6 +71,7 @@ def application(
                 name=command.name,
             )
         )
+    app.router.routes.extend(list_routes())
     for path, (content, kind) in DESCRIPTIONS.items():
         app.router.routes.append(Route(path, _described(content, kind), methods=["GET"]))
     app.add_exception_handler(HTTPException, _http_problem)

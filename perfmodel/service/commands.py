@@ -32,6 +32,7 @@ from perfmodel.service.trace_answer import TraceAnswer
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
+from perfmodel.specs.software import Software
 from perfmodel.specs.store import Catalogue
 from perfmodel.workloads.listing import NetworkSummary, NetworkTable
 
@@ -195,7 +196,7 @@ _SUMMARIES = (
         "specs",
         "The hardware catalogue: a list, or one thing with the source of each number.",
         other.SpecsRequest,
-        Accelerator | Node | Link | list[Accelerator | Node | Link],
+        Accelerator | Node | Link | Software | list[Accelerator | Node | Link | Software],
         answers.specs,
         "costly",
         _EXAMPLES["specs"],

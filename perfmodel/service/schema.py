@@ -18,6 +18,7 @@ import perfmodel
 from perfmodel.service.batches import BATCHES, batch_schemas
 from perfmodel.service.commands import COMMANDS, Command
 from perfmodel.service.example_answers import example_answers
+from perfmodel.service.list_routes import list_paths
 from perfmodel.service.responses import PROBLEM, STATUSES, problem_response, problem_responses
 from perfmodel.service.streams import ARROW, STREAMED
 from perfmodel.specs.instance import InstanceFile
@@ -82,7 +83,12 @@ def schema_of(name: str) -> dict[str, Any]:
 def openapi() -> dict[str, Any]:
     """Return the OpenAPI document: paths, schemas with units, examples and errors."""
     components: dict[str, Any] = {"Problem": PROBLEM}
-    paths = {f"/v1/{name}": {"post": _operation(command, components)} for name, command in COMMANDS.items()}
+    paths: dict[str, dict[str, Any]] = {
+        f"/v1/{name}": {"post": _operation(command, components)} for name, command in COMMANDS.items()
+    }
+    problems = problem_responses(_PROBLEM) | {"404": problem_response(404, _PROBLEM)}
+    for path, item in list_paths(lambda annotation: _schema(annotation, components), problems).items():
+        paths[path] = paths.get(path, {}) | item
     return {
         "openapi": "3.1.0",
         "info": {
