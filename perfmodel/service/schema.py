@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Mapping
 from functools import cache
 from itertools import pairwise
-from typing import Annotated, Any, NamedTuple, get_args, get_origin
+from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, TypeAdapter
 
@@ -195,6 +195,8 @@ def _request(command: Command, components: dict[str, Any]) -> dict[str, Any]:
     if "files" in properties:
         components["Files"] = {**properties["files"], "title": "Files"}
         properties["files"] = {"description": properties["files"]["description"], "$ref": f"{REFERENCE}Files"}
+    if "scenarios" in properties:
+        properties["scenarios"]["items"] = _request(COMMANDS["predict"], components)
     if "world_size" in properties:
         for short, field in SHORT.items():
             properties[short] = properties[field]
@@ -318,7 +320,7 @@ def _fields(cls: type) -> list[Any] | None:
         return [field.annotation for field in cls.model_fields.values()]
     if dataclasses.is_dataclass(cls) or hasattr(cls, "__total__"):
         try:
-            return list(inspect.get_annotations(cls, eval_str=True).values())
+            return list(get_type_hints(cls).values())
         except NameError:
             return []
     return None
