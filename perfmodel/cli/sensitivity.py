@@ -177,9 +177,9 @@ def _show_inputs(out: Console, answer: SensitivityReport) -> None:
         rows.add_row(each["name"], value, *cells)
     if answer["counts"]:
         rows.add_section()
-    for each in answer["counts"]:
-        cells = [sides_words(each["time"]), *([sides_words(each["cost"])] if priced else [])]
-        rows.add_row(f"{each['name']} (halved, doubled)", str(each["value"]), *cells)
+    for count in answer["counts"]:
+        cells = [sides_words(count["time"]), *([sides_words(count["cost"])] if priced else [])]
+        rows.add_row(f"{count['name']} (halved, doubled)", str(count["value"]), *cells)
     out.print(rows)
     if small:
         out.print(Text(f"below {SMALL:g}: {', '.join(small)}"))
