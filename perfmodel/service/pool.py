@@ -35,6 +35,8 @@ SHARED_FROM = 10_000
 """Bytes of a batch of predictions from which all processes that are free answer it, each its share."""
 NICE = 10
 """Cheap requests come first."""
+MOST_REQUESTS = 500
+"""Of a process: what large ones leave in its memory would be missing for the next."""
 MOST_READ = 2**16
 """Bytes that are read at once of an answer in parts."""
 T = TypeVar("T")
@@ -55,7 +57,7 @@ class Pool:
         self.metrics = metrics or Metrics()
         self.turns = Turns(settings.pool, settings.queue, self._gauge)
         self.cheap = Cheap(settings, answer)
-        self.processes = Processes(settings.pool, settings.memory_bytes, NICE)
+        self.processes = Processes(settings.pool, settings.memory_bytes, NICE, MOST_REQUESTS)
         self.ready = False
 
     async def start(self) -> None:

@@ -17,8 +17,6 @@ from perfmodel.service import costly
 LOST = (ProcessExpired, BrokenProcessPool)
 """Raised where a process ended before it answered."""
 ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")
-MOST_REQUESTS = 500
-"""That a process answers before another takes its place: what it keeps stays little."""
 
 
 class Processes:
@@ -29,10 +27,11 @@ class Processes:
     count : how many
     memory_bytes : of each
     nice : how much they give way to others
+    most : requests that each answers before another takes its place; 0: any number
     """
 
-    def __init__(self, count: int, memory_bytes: int, nice: int) -> None:
-        self.count, self._prepared = count, (memory_bytes, nice)
+    def __init__(self, count: int, memory_bytes: int, nice: int, most: int = 0) -> None:
+        self.count, self.most, self._prepared = count, most, (memory_bytes, nice)
         self._pool: ProcessPool | None = None
 
     def schedule(self, function: Any, *arguments: Any, seconds: float | None = None) -> Future[Any]:
@@ -64,7 +63,7 @@ class Processes:
         context.set_forkserver_preload(["perfmodel.service.warm"])
         return ProcessPool(
             self.count,
-            max_tasks=MOST_REQUESTS,
+            max_tasks=self.most,
             initializer=costly.prepare,
             initargs=self._prepared,
             context=context,
