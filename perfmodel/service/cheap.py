@@ -9,9 +9,9 @@ from perfmodel.service import costly
 from perfmodel.service.processes import LOST, Processes
 from perfmodel.service.settings import Settings
 
-MOMENT = 1.0
+MOMENT = 2.0
 """Seconds that some take together; a prediction takes a thousandth, the first of a network up to a third."""
-MOST = 32
+MOST = 16
 """Requests that are answered together."""
 
 
