@@ -37,7 +37,7 @@ $(VENV)/.run: $(BIN)/python pyproject.toml
 
 $(VENV)/.dev: $(BIN)/python pyproject.toml
 	@echo "installing perfmodel with what its tests need into $(VENV); the first time takes a minute or two"
-	@$(PIP) --editable ".[dev]"
+	@$(PIP) --editable ".[dev,clients]"
 	@touch $@ $(VENV)/.run
 
 demo: $(VENV)/.run

@@ -61,6 +61,7 @@ class Evidence:
     quality: str
     """What was reached."""
     source: str
+    """Who says so."""
 
 
 @dataclass(frozen=True)

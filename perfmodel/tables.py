@@ -104,6 +104,38 @@ def cell_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def csv_text(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None) -> str:
+    r"""Return rows as CSV, numbers in full; what is None or no number stays blank.
+
+    Parameters
+    ----------
+    rows : nested tables are spread over columns such as ``interval.low_80``
+    columns : those to print, in order; by default every key, in the order of its first appearance
+
+    >>> csv_text([{"gpus": 1, "fits": True}, {"gpus": 2, "fits": None}])
+    'gpus,fits\n1,true\n2,\n'
+    """
+    import csv
+    import io
+
+    spread = [flat(row) for row in rows]
+    names = columns_of(spread, columns)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows([cell_text(row.get(name)) for name in names] for row in spread)
+    return text.getvalue()
+
+
+def columns_of(
+    rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | Mapping[str, str] | None = None
+) -> list[str]:
+    """Return the names of columns: those wanted, or every key in the order of its first appearance."""
+    if columns is not None:
+        return list(columns)
+    return list(dict.fromkeys(name for row in rows for name in row))
+
+
 def markdown_cell(text: str) -> str:
     r"""Return text as a cell of a Markdown table.
 

@@ -20,6 +20,7 @@ from typing import Any
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from perfmodel.errors import InputError
+from perfmodel.service.metrics import Metrics
 from perfmodel.service.pool import Pool
 from perfmodel.service.protect import Protected
 from perfmodel.service.refusal import answer
@@ -30,11 +31,22 @@ PATIENCE = 50.0
 """Seconds that a test waits for an answer."""
 
 
-def calculate(name: str, body: bytes) -> bytes | Iterator[bytes]:
+class Odd(Exception):
+    """One that cannot be made again from its words alone, as another process would."""
+
+    def __init__(self, one: int, other: int) -> None:
+        super().__init__(f"it says {one} and {other}")
+
+
+def calculate(settings: Settings, name: str, body: bytes) -> bytes:
     """What the processes of the pool of a test do, each by its name."""
     asked = json.loads(body or b"{}")
     if name == "sleep":
         time.sleep(asked["seconds"])
+    elif name == "nap":
+        time.sleep(0.1)
+    elif name == "odd":
+        raise Odd(1, 2)
     elif name == "fill":
         return str(len(bytearray(asked["bytes"]))).encode()
     elif name == "die":
@@ -49,10 +61,6 @@ def calculate(name: str, body: bytes) -> bytes | Iterator[bytes]:
         time.sleep(60)
     elif name == "wrong":
         raise InputError("wrong, and what would be right")
-    elif name == "parts":
-        if not asked["parts"]:
-            raise InputError("before the first")
-        return (str(count).encode() for count in range(asked["parts"]))
     elif name == "print":
         print("not part of the answer")
     return json.dumps({"process": os.getpid(), "nice": os.nice(0)}).encode()
@@ -118,6 +126,11 @@ class Served:
         except OSError:
             return False
         return bool(text) and parsed(text)[0] == 200
+
+
+def sample(metrics: Metrics, name: str, **labels: str) -> float:
+    """Return what is counted; 0 where nothing is."""
+    return metrics.registry.get_sample_value(name, labels) or 0
 
 
 def comes(wanted: Callable[[], bool], seconds: float = PATIENCE) -> bool:

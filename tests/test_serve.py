@@ -6,10 +6,9 @@ import json
 import os
 import signal
 import socket
-import subprocess
-import sys
 import threading
 from dataclasses import fields
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -19,8 +18,9 @@ pytest.importorskip("fastapi")
 
 from perfmodel.cli import main
 from perfmodel.errors import InputError
-from perfmodel.service.metrics import Metrics
+from perfmodel.service import logs, tokens
 from perfmodel.service.settings import Settings, of_environment, option_of, variable_of
+from perfmodel.service.tokens import Tokens
 from perfmodel.units import show
 from tests.serving import PATIENCE, Served, comes, parsed, rest_of, started
 
@@ -51,7 +51,8 @@ def test_another_address_needs_tokens_or_an_order(host, tmp_path):
     file = tmp_path / "tokens"
     file.write_text("x" * 32)
     file.chmod(0o600)
-    assert Settings(host=host, token_file=str(file)).tokens() == (b"x" * 32,)
+    assert Settings(host=host, token_file=str(file)).hosts is None
+    assert [*Tokens(str(file)).names.values()] == ["line 1"]
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.8.8.8", "::1"])
@@ -61,7 +62,14 @@ def test_loopback_needs_none(host):
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [(None, "No such file"), ("", "no token"), ("# only this\n", "no token"), ("short", "shorter than 16")],
+    [
+        (None, "No such file"),
+        ("", "no token"),
+        ("# only this\n", "no token"),
+        ("short", "shorter than 16"),
+        ("alice short", "shorter than 16"),
+        ("alice and-her-0123456789 token", "line 1 has 3 words"),
+    ],
 )
 def test_a_file_of_tokens_that_protects_nothing_is_refused(tmp_path, text, words):
     file = tmp_path / "tokens"
@@ -162,21 +170,27 @@ def test_an_address_that_is_taken_is_said_so():
         assert told["ready"] is False
 
 
-def test_counts_of_processes_are_added_up(tmp_path):
-    first, second = Metrics(tmp_path), Metrics(tmp_path)
-    for metrics, count in ((first, 2), (second, 3)):
-        metrics.add("perfmodel_requests_total", count, route="/", status="200")
-        metrics.observe("perfmodel_request_seconds", 0.002, route="/")
-        metrics.gauges["perfmodel_pool_running"] = 1
-    first.save()
-    ended = subprocess.Popen([sys.executable, "-c", ""])
-    ended.wait()
-    (tmp_path / f"{os.getpid()}.json").rename(tmp_path / f"{ended.pid}.json")
-    lines = second.text().splitlines()
-    assert 'perfmodel_requests_total{route="/",status="200"} 5' in lines
-    assert 'perfmodel_request_seconds_count{route="/"} 2' in lines
-    assert 'perfmodel_request_seconds_bucket{route="/",le="0.0025"} 2' in lines
-    assert "perfmodel_pool_running 1" in lines  # of a process that has ended only what it counted is left
+def test_tokens_are_read_again_when_their_file_changes(tmp_path, monkeypatch):
+    monkeypatch.setattr(tokens, "LOOK", -1.0)
+    log = StringIO()
+    monkeypatch.setattr(logs, "_outputs", [log])
+    file = tmp_path / "tokens"
+    file.write_text("alice first-token-0123456789\n")
+    file.chmod(0o600)
+    known = Tokens(str(file))
+    assert [*known.names.values()] == ["alice"]
+    file.write_text("alice first-token-0123456789\nbob second-token-0123456789\n")
+    assert [*known.names.values()] == ["alice", "bob"]
+    file.write_text("short")  # while somebody writes it
+    assert [*known.names.values()] == ["alice", "bob"]
+    file.unlink()
+    assert [*known.names.values()] == ["alice", "bob"]
+    file.write_text("bob second-token-0123456789\n")
+    file.chmod(0o600)
+    assert [*known.names.values()] == ["bob"]
+    events = [json.loads(line)["event"] for line in log.getvalue().splitlines()]
+    assert events == ["tokens read again", *["tokens not read again"] * 2, "tokens read again"]
+    assert "0123456789" not in log.getvalue()
 
 
 def refused(served: Served) -> bool:
@@ -194,7 +208,7 @@ def test_sigterm_lets_what_is_in_flight_finish_and_refuses_what_is_new():
         with served.connect() as half:
             head = f"POST /v1/predict HTTP/1.1\r\nhost: localhost\r\ncontent-length: {len(BODY)}\r\n"
             half.sendall(f"{head}content-type: application/json\r\n\r\n".encode() + BODY[:4])
-            in_flight = b"perfmodel_requests_in_flight 2\n"  # this one, and that which asks
+            in_flight = b"perfmodel_requests_in_flight 2.0\n"  # this one, and that which asks
             assert comes(lambda: in_flight in served.ask("/metrics")[2])
             process.send_signal(signal.SIGTERM)
             assert comes(lambda: refused(served))
@@ -208,11 +222,25 @@ def test_sigterm_lets_what_is_in_flight_finish_and_refuses_what_is_new():
     assert [line["event"] for line in events] == ["listening", "request", "request", "ended"]
 
 
+def counted(served: Served, name: str) -> float:
+    lines = served.ask("/metrics")[2].decode().splitlines()
+    return sum(float(line.split()[-1]) for line in lines if line.startswith(name))
+
+
 def test_several_processes_answer_on_one_address_and_one_that_is_killed_comes_back():
     with started("--workers", "2") as (served, process, _):
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
         if not children.exists():
             pytest.skip("no /proc")
+
+        def answering() -> set[str]:
+            words = b"of_environment_protected"
+            several = children.read_text().split()
+            return {one for one in several if b"spawn_main" in Path(f"/proc/{one}/cmdline").read_bytes()} or {
+                one for one in several if words in Path(f"/proc/{one}/cmdline").read_bytes()
+            }
+
+        assert comes(lambda: counted(served, "perfmodel_build_info") == 1)
         statuses: list[int] = []
         threads = [
             threading.Thread(target=lambda: statuses.append(served.ask("/v1/predict", BODY)[0]))
@@ -223,14 +251,15 @@ def test_several_processes_answer_on_one_address_and_one_that_is_killed_comes_ba
         for thread in threads:
             thread.join()
         assert statuses == [200] * 8
-        before = children.read_text().split()
+        assert counted(served, 'perfmodel_requests_total{route="/v1/predict",status="200"}') == 8
+        before = answering()
         assert len(before) == 2
-        os.kill(int(before[0]), signal.SIGKILL)
-        assert comes(lambda: bool(set(children.read_text().split()) - set(before)))
-        assert len(set(children.read_text().split()) & set(before)) == 1
+        os.kill(int(min(before)), signal.SIGKILL)
+        assert comes(lambda: len(answering() - before) == 1)
+        assert len(answering() & before) == 1
+        assert comes(lambda: served.answers("/readyz"))
         assert served.ask("/v1/predict", BODY)[0] == 200
-        text = served.ask("/metrics")[2].decode()
-        assert 'perfmodel_requests_total{route="/v1/predict",status="200"}' in text
+        assert counted(served, 'perfmodel_requests_total{route="/v1/predict",status="200"}') == 9
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=PATIENCE)
         assert process.returncode == 0

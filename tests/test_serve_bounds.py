@@ -14,8 +14,7 @@ pytest.importorskip("fastapi")
 from perfmodel.service.application import application
 from perfmodel.service.pool import Pool
 from perfmodel.service.settings import Settings
-from perfmodel.service.spread import Spread
-from tests.serving import Served, comes, serving
+from tests.serving import Served, comes, sample, serving
 
 pytestmark = pytest.mark.any_version
 PLAN = {"workload": "llama-3-70b", "tokens": 1e12, "max_gpus": 16_384}
@@ -31,7 +30,7 @@ SMALL = {"epochs": 90, "accelerators": ["v100-sxm2-16gb"], "max_gpus": 2, "preci
 def limited(**limits: Any) -> Iterator[Served]:
     settings = Settings(pool=1, access_log=False, **limits)
     pool = Pool(settings)
-    with serving(settings, application(settings, Spread(pool).run, pool.stream), pool) as served:
+    with serving(settings, application(settings, pool.run, pool.stream), pool) as served:
         yield served
 
 
@@ -45,7 +44,7 @@ def asked(served: Served, command: str, body: dict[str, Any]) -> tuple[int, str]
 
 
 def counted(served: Served, outcome: str) -> float:
-    return served.app.metrics.series.get(f'perfmodel_pool_total{{outcome="{outcome}"}}', 0)
+    return sample(served.app.metrics, "perfmodel_pool_total", outcome=outcome)
 
 
 def test_a_plan_that_takes_too_long_is_ended_and_the_next_is_answered():

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import pickle
-from io import BytesIO
 from typing import Any
 
 import pytest
 
 pytest.importorskip("fastapi")
 
-from perfmodel.service import worker
+from perfmodel.service import costly
 from perfmodel.service.application import application
 from perfmodel.service.commands import COMMANDS
+from perfmodel.service.problems import Refused
+from perfmodel.service.settings import Settings
 from tests.asgi import Caller
 
 WORDS = "ß1 " * 700
@@ -86,9 +85,9 @@ def test_a_deep_body_is_refused_in_words(client, key, depth):
 
 
 def test_a_process_that_calls_itself_too_often_says_so_and_goes_on():
-    def deeper(name: str, body: bytes) -> bytes:
-        return deeper(name, body)
+    def deeper(settings: Settings, name: str, body: bytes) -> bytes:
+        return deeper(settings, name, body)
 
-    kind, reply = worker._reply(deeper, "predict", b"{}", BytesIO())
-    assert (kind, str(pickle.loads(reply))) == (worker.ERROR, "nested too deeply")
-    assert worker._reply(lambda name, body: json.dumps(name).encode(), "a", b"", BytesIO())[1] == b'"a"'
+    with pytest.raises(Refused, match="nested too deeply"):
+        costly.calculate(deeper, Settings(), "predict", b"{}")
+    assert costly.calculate(lambda settings, name, body: body, Settings(), "a", b"b") == b"b"

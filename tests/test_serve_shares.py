@@ -11,9 +11,10 @@ import pytest
 pytest.importorskip("fastapi")
 
 from perfmodel.service.commands import answer
+from perfmodel.service.pool import SHARED_FROM, Pool
 from perfmodel.service.refusal import Refusal
-from perfmodel.service.shares import Share
-from perfmodel.service.spread import SHARED_FROM, Spread
+from perfmodel.service.settings import Settings
+from perfmodel.service.shares import WHOLE, Share
 
 ROWS: list[Any] = [
     *({"gpus": gpus, "workload": name} for gpus in (1, 6, 32, 100) for name in ("vgg16", "bert-large")),
@@ -54,38 +55,26 @@ def test_every_row_is_in_one_share(count: int):
         assert rows == [*range(count)]
 
 
-class Pretended:
-    """A pool that answers by the name it is asked by."""
-
-    def __init__(self, free: int) -> None:
-        self.free, self.names = free, list[str]()
-
-    async def run(self, name: str, body: bytes) -> bytes:
-        self.names.append(name)
-        await asyncio.sleep(0)
-        if body.endswith(b"wrong") and name.endswith("1/2"):
-            raise Refusal(503, "cut off")
-        if body.endswith(b"wrong"):
-            await asyncio.sleep(60)
-        return name.encode()
-
-
 @pytest.mark.parametrize(
-    ("free", "command", "size", "names"),
-    [
-        (3, "predict", SHARED_FROM, ["predict share 0/3", "predict share 1/3", "predict share 2/3"]),
-        (3, "predict", SHARED_FROM - 1, ["predict"]),
-        (3, "sweep", SHARED_FROM, ["sweep"]),
-        (1, "predict", SHARED_FROM, ["predict"]),
-        (0, "predict", SHARED_FROM, ["predict"]),
-    ],
+    ("command", "size", "shares"),
+    [("predict", SHARED_FROM, 2), ("predict", SHARED_FROM - 1, 1), ("sweep", SHARED_FROM, 1)],
 )
-def test_only_large_batches_are_shared_and_only_by_those_that_are_free(free, command, size, names):
-    pool = Pretended(free)
-    assert asyncio.run(Spread(pool).run(command, b" " * size)) == "".join(names).encode()  # type: ignore[arg-type]
-    assert pool.names == names
+def test_only_large_batches_are_shared(command, size, shares, monkeypatch):
+    asked: list[str] = []
 
+    async def calculate(pool: Pool, name: str, body: bytes, share: Share = WHOLE) -> bytes:
+        asked.append(name)
+        if share.number:
+            await asyncio.sleep(60)
+        if share.of > 1:
+            raise Refusal(503, "cut off")
+        return b""
 
-def test_a_share_that_is_lost_ends_the_others():
-    with pytest.raises(Refusal, match="cut off"):
-        asyncio.run(asyncio.wait_for(Spread(Pretended(2)).run("predict", b" " * SHARED_FROM + b"wrong"), 20))  # type: ignore[arg-type]
+    monkeypatch.setattr(Pool, "calculate", calculate)
+    run = asyncio.wait_for(Pool(Settings(pool=2)).run(command, b" " * size), 20)
+    if shares == 1:
+        asyncio.run(run)
+    else:
+        with pytest.raises(Refusal, match="cut off"):  # which ends the others
+            asyncio.run(run)
+    assert asked == [command] * shares

@@ -77,16 +77,17 @@ def service() -> Any:
 def test_every_operation_is_there():
     paths = [each.ok().path for each in _document(specs=False).get_all_operations()]
     assert {f"/v1/{name}" for name in COMMANDS} <= set(paths)
-    assert len(paths) == len(openapi()["paths"])
+    assert len(paths) == sum(map(len, openapi()["paths"].values()))
 
 
-@pytest.mark.parametrize("path", openapi()["paths"])
+@pytest.mark.parametrize(
+    ("path", "method"), [(path, method) for path, item in openapi()["paths"].items() for method in item]
+)
 @pytest.mark.parametrize("mode", ["positive", "negative"])
-def test_no_request_breaks_the_service(service, path, mode):
-    if path.startswith("/v1/"):
-        ask(service, path, "POST", mode)
-    elif mode == "positive":
-        ask(service, path, "GET", mode)
+def test_no_request_breaks_the_service(service, path, method, mode):
+    # nothing is wrong with the text of a name, nor with no request at all
+    if mode == "positive" or (path.startswith("/v1/") and "{" not in path):
+        ask(service, path, method.upper(), mode)
 
 
 @pytest.mark.skipif(EXAMPLES < MANY, reason="examples of hardware take a minute to make")

@@ -86,7 +86,7 @@ def _table(schema: Schema) -> str:
 
 
 def _kind(value: Schema) -> str:
-    default = value.get("default")
+    default = value.get("x-default", value.get("default"))
     return rst.text(_type(value)) + (
         f", else {rst.literal(json.dumps(default))}" if default is not None else ""
     )

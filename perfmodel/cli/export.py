@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import click
 
 from perfmodel.errors import InputError
-from perfmodel.tables import cell_text, flat, markdown_cell
+from perfmodel.tables import cell_text, columns_of, csv_text, flat, markdown_cell
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -52,29 +52,6 @@ def take_form(options: dict[str, Any]) -> Form | None:
     return asked[0] if asked else None
 
 
-def csv_text(rows: Iterable[Row], columns: Sequence[str] | None = None) -> str:
-    r"""Return rows as CSV, numbers in full; what is None or no number stays blank.
-
-    Parameters
-    ----------
-    rows : nested tables are spread over columns such as ``interval.low_80``
-    columns : those to print, in order; by default every key, in the order of its first appearance
-
-    >>> csv_text([{"gpus": 1, "fits": True}, {"gpus": 2, "fits": None}])
-    'gpus,fits\n1,true\n2,\n'
-    """
-    import csv
-    import io
-
-    spread = [flat(row) for row in rows]
-    names = _columns(spread, columns)
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows([cell_text(row.get(name)) for name in names] for row in spread)
-    return text.getvalue()
-
-
 def markdown_table(
     rows: Iterable[Row], columns: Sequence[str] | Mapping[str, str] | None = None, digits: int = 4
 ) -> str:
@@ -91,7 +68,7 @@ def markdown_table(
     | a\|b | 0.1235 |
     """
     spread = [flat(row) for row in rows]
-    names = _columns(spread, columns)
+    names = columns_of(spread, columns)
     headings = columns if isinstance(columns, Mapping) else {name: name for name in names}
     sides = [":---" if any(isinstance(row.get(name), str) for row in spread) else "---:" for name in names]
     lines = [[markdown_cell(headings[name]) for name in names], sides]
@@ -112,12 +89,6 @@ def show_rows(rows: Iterable[Row], form: Form, columns: Sequence[str] | None = N
     """Print rows as CSV or Markdown."""
     text = csv_text(rows, columns) if form == "csv" else markdown_table(rows, columns)
     click.echo(text, nl=False)
-
-
-def _columns(rows: list[dict[str, Any]], columns: Sequence[str] | Mapping[str, str] | None) -> list[str]:
-    if columns is not None:
-        return list(columns)
-    return list(dict.fromkeys(name for row in rows for name in row))
 
 
 def _short(value: Any, digits: int) -> str:

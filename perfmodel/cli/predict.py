@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from perfmodel.cli.economics_options import economics_options, take_economics
-from perfmodel.cli.export import csv_text, export_options, take_form
+from perfmodel.cli.export import export_options, take_form
 from perfmodel.cli.options import catalogue_from, option_of, scenario_from, scenario_options
 from perfmodel.cli.report import report_file, report_option, typed_command
 from perfmodel.cli.types import Number, Word
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.options import declared
+from perfmodel.tables import csv_text
 
 if TYPE_CHECKING:
     from perfmodel.prediction import Prediction

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from perfmodel.cli.economics_options import price_options, take_conditions
-from perfmodel.cli.export import csv_text, export_options, markdown_table, take_form
+from perfmodel.cli.export import export_options, markdown_table, take_form
 from perfmodel.cli.options import catalogue_from, scenario_from, scenario_options
 from perfmodel.cli.report import report_file, report_option, typed_command
 from perfmodel.cli.types import Number
 from perfmodel.errors import InputError
+from perfmodel.tables import csv_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -176,9 +177,9 @@ def _show_inputs(out: Console, answer: SensitivityReport) -> None:
         rows.add_row(each["name"], value, *cells)
     if answer["counts"]:
         rows.add_section()
-    for each in answer["counts"]:
-        cells = [sides_words(each["time"]), *([sides_words(each["cost"])] if priced else [])]
-        rows.add_row(f"{each['name']} (halved, doubled)", str(each["value"]), *cells)
+    for count in answer["counts"]:
+        cells = [sides_words(count["time"]), *([sides_words(count["cost"])] if priced else [])]
+        rows.add_row(f"{count['name']} (halved, doubled)", str(count["value"]), *cells)
     out.print(rows)
     if small:
         out.print(Text(f"below {SMALL:g}: {', '.join(small)}"))

@@ -84,13 +84,15 @@ def command(check: bool, as_json: bool, **values: Any) -> None:
 
     if as_json and not check:
         raise InputError("--json goes with --check")
-    for module in ("fastapi", "uvicorn", "httptools"):
+    for module in ("fastapi", "uvicorn", "pebble", "prometheus_client"):
         needed(module, "serve", "the service")
     for one in fields(Settings):
         if isinstance(one.default, int) and not isinstance(one.default, bool):
             values[one.name] = int(values[one.name])
     settings = Settings(**values)
-    settings.tokens()
+    from perfmodel.service.tokens import Tokens
+
+    Tokens(settings.token_file)
     if check:
         _check(settings, as_json)
         return

@@ -14,7 +14,6 @@ from perfmodel.specs.store import KINDS
 from perfmodel.units import show
 
 if TYPE_CHECKING:
-    from perfmodel.specs.provenance import SourcedSpec
     from perfmodel.specs.store import Kind
 
 
@@ -53,7 +52,9 @@ def list_(kind: Kind, specs: tuple[str, ...], **options: Any) -> None:
         click.echo(json.dumps([spec.model_dump(mode="json", exclude_defaults=True) for spec in result]))
         return
     if form is not None:
-        show_rows(map(_numbers, result), form)
+        from perfmodel.specs.numbers import numbers_of
+
+        show_rows(map(numbers_of, result), form)
         return
     from perfmodel.cli.render import console, table
 
@@ -132,16 +133,6 @@ def check(everything: bool, specs: tuple[str, ...], **options: Any) -> None:
         click.echo(f"found {listed}{'' if everything else '; --all lists them'}")
     if any(finding.kind == "suspicious" for finding in findings):
         raise SystemExit(1)
-
-
-def _numbers(spec: SourcedSpec) -> dict[str, Any]:
-    """A spec as a row: names, and numbers in SI without where they come from."""
-    from perfmodel.specs.provenance import Quantity
-
-    plain = {
-        name: value for name, value in vars(spec).items() if isinstance(value, (str, int)) and name != "note"
-    }
-    return plain | {name: stated.value for name, stated in spec.statements() if isinstance(stated, Quantity)}
 
 
 def _accelerator_row(spec: Any) -> tuple[str, ...]:

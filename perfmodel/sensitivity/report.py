@@ -20,6 +20,94 @@ MOST = 1e3
 """An elasticity beyond it is a jump: the input moves a threshold."""
 
 
+class SensitivityPrice(TypedDict):
+    """What one node costs, and who says so."""
+
+    usd_per_hour: float
+    """Of one node [USD/h]."""
+    basis: str
+    """``on demand``, ``given`` or ``purchase``."""
+    instance: str | None
+    """The provider's name of it; null where nobody rents it out."""
+    region: str | None
+    """Where the price holds; null where it was given."""
+    date: str | None
+    """When it was read; null where it was given."""
+    source: str | None
+    """Who says so; null where it was given."""
+    carbon_intensity: float | None
+    """Of the grid of the region [g CO2/kWh]; null where that is not known."""
+    node: str | None
+    """Id of the node."""
+
+
+class Sides(TypedDict):
+    """The elasticity of time or cost on either side of an input's value."""
+
+    elasticity: float | None
+    """Percent for one percent more of the input [1]; null at a kink."""
+    below: float | None
+    """Where the input is less [1]; null at a jump."""
+    above: float | None
+    """Where the input is more [1]; null at a jump."""
+
+
+class CountSides(TypedDict):
+    """What a halving and a doubling of a count do to time or cost."""
+
+    elasticity: float | None
+    """Percent for one percent more of the count [1]."""
+    value: float | None
+    """The same."""
+    below: float | None
+    """Over a halving [1]."""
+    above: float | None
+    """Over a doubling [1]."""
+
+
+class SensitivityCount(TypedDict):
+    """One whole number that the time depends on."""
+
+    name: str
+    """Of the count."""
+    value: int
+    """In the job."""
+    meaning: str
+    """In words."""
+    time: CountSides | None
+    """Of an iteration; null where that is not known."""
+    cost: CountSides | None
+    """Of a sample; null where no price is known."""
+
+
+class SensitivityMaximum(TypedDict):
+    """A maximum or minimum in the model, and which arm counts."""
+
+    of: str
+    """What it is the time or the rate of."""
+    kind: str
+    """``max`` or ``min``."""
+    unit: str
+    """Of the arms."""
+    arms: dict[str, float | None]
+    """Every arm; null for one that is never reached."""
+    active: str
+    """The arm that counts."""
+    words: str
+    """What follows for the inputs."""
+
+
+class SensitivityCrossover(TypedDict):
+    """Where the answer changes."""
+
+    words: str
+    """What changes."""
+    axis: str
+    """The option that is varied."""
+    at: int | None
+    """Its first value after the change; null if there is none."""
+
+
 class SensitivityReport(TypedDict):
     """Times in seconds, money in USD; elasticities are percent for each percent."""
 
@@ -34,24 +122,24 @@ class SensitivityReport(TypedDict):
     iteration_time: float
     cost_per_1000_samples: float | None
     """[USD]; null where no price is known."""
-    price: dict[str, Any] | None
-    """usd_per_hour of one node, basis, instance, region, date, source."""
+    price: SensitivityPrice | None
+    """Of one node; null where none is known."""
     price_words: str | None
     """The price in words; null where none is known."""
     inputs: list[dict[str, Any]]
     """name, value, unit, meaning, dimension (exponents of base units), time and cost {elasticity (null at a
     kink), below, above}, iteration time at -25 % and at +25 %."""
-    counts: list[dict[str, Any]]
-    """name, value, meaning, time and cost over a halving (below) and a doubling (above)."""
+    counts: list[SensitivityCount]
+    """Whole numbers that it depends on, over a halving and a doubling."""
     sums: dict[str, float | None]
     """Elasticities times the inputs' exponents in each base unit, added up: 1 for s, 0 for B, FLOP and J;
     null where messages are fused by a clock."""
     sums_together: list[str]
     """Base units whose inputs were changed all at once, as one of them lies on a kink."""
-    maxima: list[dict[str, Any]]
-    """of, kind, unit, arms, active, words."""
-    crossovers: list[dict[str, Any]]
-    """words, axis, at."""
+    maxima: list[SensitivityMaximum]
+    """Which arm of each maximum counts."""
+    crossovers: list[SensitivityCrossover]
+    """Where the answer changes."""
     notes: list[str]
     """What to know of it."""
 
@@ -64,6 +152,22 @@ def sensitivity_report(
     totals = sums(case)
     model = "data-parallel" if setting.layout is None else "transformer"
     cost = result.answer.cost_per_sample
+    price: Any = case.price._asdict() if case.price else None
+    counts: Any = [
+        {
+            "name": count.name,
+            "value": count.value,
+            "meaning": count.meaning,
+            "time": count.time and count.time._asdict() | {"elasticity": count.time.value},
+            "cost": count.cost and count.cost._asdict() | {"elasticity": count.cost.value},
+        }
+        for count in result.counts
+    ]
+    maxima: Any = []
+    turns: Any = []
+    if setting.layout is None:
+        maxima = [choice._asdict() for choice in choices(case)]
+        turns = [turn._asdict() for turn in crossovers(setting, catalogue, constants)]
     return {
         "title": (
             f"{setting.workload.id} on {setting.world_size} x {setting.accelerator.id}, {setting.precision}, "
@@ -74,7 +178,7 @@ def sensitivity_report(
         "unfit": unfit(setting, case.constants),
         "iteration_time": result.answer.iteration_time,
         "cost_per_1000_samples": None if cost is None else 1000 * cost,
-        "price": case.price._asdict() if case.price else None,
+        "price": price,
         "price_words": price_words(case.price) if case.price else None,
         "inputs": [
             {
@@ -90,22 +194,11 @@ def sensitivity_report(
             }
             for row in result.rows
         ],
-        "counts": [
-            {
-                "name": count.name,
-                "value": count.value,
-                "meaning": count.meaning,
-                "time": count.time and count.time._asdict() | {"elasticity": count.time.value},
-                "cost": count.cost and count.cost._asdict() | {"elasticity": count.cost.value},
-            }
-            for count in result.counts
-        ],
+        "counts": counts,
         "sums": {unit: each.total for unit, each in totals.items()},
         "sums_together": [unit for unit, each in totals.items() if each.is_together],
-        "maxima": [choice._asdict() for choice in choices(case)] if setting.layout is None else [],
-        "crossovers": []
-        if setting.layout is not None
-        else [turn._asdict() for turn in crossovers(setting, catalogue, constants)],
+        "maxima": maxima,
+        "crossovers": turns,
         "notes": _notes(result),
     }
 
@@ -123,7 +216,7 @@ def sides_words(of: Mapping[str, Any] | None) -> str:
     return " | ".join("jumps" if of[side] is None else f"{of[side]:+.3f}" for side in ("below", "above"))
 
 
-def _sides(of: Elasticity) -> dict[str, float | None]:
+def _sides(of: Elasticity) -> Sides:
     def known(value: float) -> float | None:
         return value if abs(value) < MOST else None
 

@@ -5,22 +5,23 @@ from typing import Any, NotRequired
 from typing_extensions import TypedDict
 
 from perfmodel.api.layouts import LayoutCell, LayoutRow
-from perfmodel.api.plan import Launch, Plan, RejectedPlan, UnpricedMachine
+from perfmodel.api.plan import Alternative, Launch, Plan, RejectedPlan, UnpricedMachine
 from perfmodel.api.ruled_out import RuledOut
 from perfmodel.api.scale import ScalingRow
 from perfmodel.prediction import Prediction
+from perfmodel.service.answer_parts import Economics, TimeToLoss, TimeToTarget
 from perfmodel.specs.understood import Understood
 
 
 class PredictAnswer(Prediction):
     """A prediction, and what was asked beside it."""
 
-    time_to_target: dict[str, Any] | None = None
-    """Target, recipe, epochs and time [s], where it was asked for."""
-    time_to_loss: dict[str, Any] | None = None
-    """Time to a loss [s] of every strategy, where it was asked for."""
-    economics: dict[str, Any] | None = None
-    """Time [s], cost [USD], energy [kWh] and carbon [g], where they were asked for."""
+    time_to_target: TimeToTarget | None = None
+    """Training to a published quality, where it was asked for."""
+    time_to_loss: TimeToLoss | None = None
+    """Error against time of every strategy, where it was asked for."""
+    economics: Economics | None = None
+    """Time, cost, energy and carbon, where they were asked for."""
 
 
 class ScaleAnswer(TypedDict):
@@ -72,8 +73,8 @@ class LayoutsAnswer(TypedDict):
     """Layouts that were tried."""
     rejected: dict[str, int]
     """How many do not fit or cannot be, by the reason."""
-    economics: NotRequired[dict[str, Any]]
-    """Time [s], cost [USD], energy [kWh] and carbon [g] by the first layout, where they were asked for."""
+    economics: NotRequired[Economics]
+    """Time, cost, energy and carbon by the first layout, where they were asked for."""
 
 
 class MachinePrice(TypedDict):
@@ -120,7 +121,7 @@ class PlanAnswer(TypedDict):
     """The fastest within the budget."""
     surest: Plan | None
     """The cheapest that meets the deadline at the upper end of its 80 % interval too."""
-    alternatives: list[dict[str, Any]]
+    alternatives: list[Alternative]
     """Other values of defaults that may decide, where no plan likely meets the limits: option, default,
     value, meets (whether a plan then meets them all) and the plan."""
     front: list[Plan]

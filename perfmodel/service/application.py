@@ -18,12 +18,12 @@ import perfmodel
 from perfmodel.service import problems
 from perfmodel.service.answers import encoded
 from perfmodel.service.bodies import Unfinished
-from perfmodel.service.commands import COMMANDS, Command, answer, is_cheap, kept_answer
+from perfmodel.service.commands import COMMANDS, Command, answer
+from perfmodel.service.list_routes import list_routes
 from perfmodel.service.logs import event
 from perfmodel.service.outcomes import Failed
 from perfmodel.service.pages import docs_page
 from perfmodel.service.problems import Refused, problem, problem_of
-from perfmodel.service.quickly import quickly
 from perfmodel.service.refusal import CLOSE, Refusal
 from perfmodel.service.schema import openapi
 from perfmodel.service.settings import Settings
@@ -31,9 +31,9 @@ from perfmodel.service.streams import ARROW, NDJSON, error_line, stream_of
 from perfmodel.service.tags import entity_tag, names
 
 Run = Callable[[str, bytes], Awaitable[bytes]]
-"""Answers a costly command: its name and the body of the request to the JSON of the answer."""
-Stream = Callable[[str, bytes], Awaitable[AsyncIterator[bytes]]]
-"""Does so in parts: the name of the command, a space and the form of the parts."""
+"""Answers a command: its name and the body of the request to the JSON of the answer."""
+Stream = Callable[[str, bytes, str], Awaitable[AsyncIterator[bytes]]]
+"""Does so in parts, whose form comes last."""
 JSON = "application/json"
 UNFORESEEN = "the service failed to answer; the request may be fine"
 HELD = "the answer is the one whose ETag was sent as If-None-Match"
@@ -49,7 +49,7 @@ def application(
     Parameters
     ----------
     settings : limits that commands keep themselves
-    run : answers costly commands; by default a thread of this process
+    run : answers commands; by default a thread of this process
     stream : does so in parts
     """
     settings = Settings() if settings is None else settings
@@ -71,6 +71,7 @@ def application(
                 name=command.name,
             )
         )
+    app.router.routes.extend(list_routes())
     for path, (content, kind) in DESCRIPTIONS.items():
         app.router.routes.append(Route(path, _described(content, kind), methods=["GET"]))
     app.add_exception_handler(HTTPException, _http_problem)
@@ -106,16 +107,14 @@ def _endpoint(command: Command, calculate: Run, stream: Stream) -> Callable[[Req
         form = _form(command, request.headers.get("accept", ""))
         try:
             if form != JSON:  # without a tag: it may yet be cut off
-                parts = await stream(f"{command.name} {form}", body)
+                parts = await stream(command.name, body, form)
                 return StreamingResponse(
                     _whole(parts, command.name, form), headers={"cache-control": FRESH}, media_type=form
                 )
             tag = entity_tag(command.name, body)
             if names(request.headers.get("if-none-match", ""), tag):
                 return problem_response(problem(412, HELD), {"etag": tag})
-            content = quickly(kept_answer, command.name, body) if is_cheap(command, body) else None
-            if content is None:
-                content = await calculate(command.name, body)
+            content = await calculate(command.name, body)
         except Refused as error:
             return problem_response(problem_of(error))
         except HTTPException:
@@ -134,8 +133,8 @@ async def _in_thread(settings: Settings, name: str, body: bytes) -> bytes:
     return await run_in_threadpool(answer, name, body, settings.candidates)
 
 
-async def _stream_in_thread(settings: Settings, name: str, body: bytes) -> AsyncIterator[bytes]:
-    form, limits = name.partition(" ")[2], (settings.seconds, settings.candidates)
+async def _stream_in_thread(settings: Settings, name: str, body: bytes, form: str) -> AsyncIterator[bytes]:
+    limits = (settings.seconds, settings.candidates)
     return iterate_in_threadpool(await run_in_threadpool(stream_of, form, body, *limits))
 
 

@@ -126,6 +126,7 @@ def batch_schemas(
     columns = {
         name: {
             "type": "array",
+            "items": {"anyOf": [*_forms(option), {"type": "null"}]},
             "minItems": 1,
             "maxItems": MOST_ROWS,
             "description": f"Of each row: {option.get('description', name)}",
@@ -187,15 +188,23 @@ def batch_schemas(
                 "results": {
                     "type": "array",
                     "description": "In the order of the rows; in the place of a bad one its error.",
-                    "items": {"anyOf": [*map(_reference, ("PredictAnswer", "PredictFields", "RowError"))]},
+                    "items": {"anyOf": [*map(_reference, ("PredictAnswer", "RowError", "PredictFields"))]},
                 }
             },
         },
     }
-    answers = ("PredictAnswer", "PredictFields", "PredictResults")
+    # that which requires nothing last: a reader that tries each would take it for all
+    answers = ("PredictAnswer", "PredictResults", "PredictFields")
     return BatchSchemas(
         components, {"anyOf": [request, *map(_reference, rows)]}, {"anyOf": [*map(_reference, answers)]}
     )
+
+
+def _forms(option: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the forms of one value of an option but for null."""
+    words = ("title", "description", "x-default", "unit")
+    bare = {key: value for key, value in option.items() if key not in words}
+    return [form for form in bare.get("anyOf", [bare]) if form != {"type": "null"}]
 
 
 def _reference(name: str) -> dict[str, Any]:

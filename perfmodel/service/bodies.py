@@ -64,7 +64,7 @@ class Bodies:
                 return
             CLIENT_LEAVES.set(body.client_leaves)
             await self.app(scope, body.replay, send)
-        except (ClientDisconnected, Unfinished):
+        except ClientDisconnected:
             return
         finally:
             self.hold(-body.counted)
@@ -72,7 +72,7 @@ class Bodies:
     def hold(self, more: int) -> None:
         """Count bytes that are held, or, below 0, no longer."""
         self.buffered += more
-        self.metrics.gauges["perfmodel_buffered_bytes"] = self.buffered
+        self.metrics.buffered.set(self.buffered)
 
     async def _read(self, body: _Body) -> None:
         try:
@@ -173,6 +173,8 @@ def _refusal_of_head(headers: list[tuple[bytes, bytes]], most: int, has_body: bo
     has_body : whether there is one, as is known when it was read or has a length
     """
     kind = b""
+    if {b"content-length", b"transfer-encoding"} <= {name for name, _ in headers}:
+        return Refusal(400, "the length of the body is said in two ways", CLOSE)
     for name, value in headers:
         if name == b"content-encoding" and value.strip().lower() not in (b"", b"identity"):
             accepted = {"accept-encoding": "identity", **CLOSE}

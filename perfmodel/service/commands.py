@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -32,17 +32,16 @@ from perfmodel.service.trace_answer import TraceAnswer
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
+from perfmodel.specs.software import Software
 from perfmodel.specs.store import Catalogue
 from perfmodel.workloads.listing import NetworkSummary, NetworkTable
 
 LARGEST_CHEAP = 8192
 """Bytes of a body whose answer takes no longer than that of a line; more are specs, files or batches."""
-MOST_KEPT = 1024
-"""Cheap answers that a process remembers: some 4 kB each, with a body of at most ``LARGEST_CHEAP``."""
 LONGEST_NUMBER = 100
 """Letters of a number with a point or an exponent; 17 digits are read."""
 Cost = Literal["cheap", "costly"]
-"""cheap: under 5 ms, answered where the request arrives; costly: in the pool."""
+"""cheap: under 5 ms, answered together with others; costly: in its turn, by a process of its own."""
 SLOW_KEYS = frozenset({"specs", "files", "scenarios", "columns", "time_to_loss", "time_to_target"})
 """Of a body whose answer is costly, whatever the command."""
 
@@ -197,7 +196,7 @@ _SUMMARIES = (
         "specs",
         "The hardware catalogue: a list, or one thing with the source of each number.",
         other.SpecsRequest,
-        Accelerator | Node | Link | list[Accelerator | Node | Link],
+        Accelerator | Node | Link | Software | list[Accelerator | Node | Link | Software],
         answers.specs,
         "costly",
         _EXAMPLES["specs"],
@@ -232,14 +231,8 @@ def answer(name: str, body: bytes, candidates: int = Settings.candidates, share:
     return answered(COMMANDS[name], table_of(body), candidates, share)
 
 
-@lru_cache(maxsize=MOST_KEPT)
-def kept_answer(name: str, body: bytes) -> bytes:
-    """Return what ``answer`` does, which it remembers of the last bodies: only of those that are cheap."""
-    return answer(name, body)
-
-
 def is_cheap(command: Command, body: bytes) -> bool:
-    """Whether a body is answered where it arrives: a cheap command's that asks for nothing slow."""
+    """Whether an answer is most likely quick: a cheap command's that asks for nothing slow."""
     return (
         command.cost == "cheap" and len(body) <= LARGEST_CHEAP and not any(key in body for key in _SLOW_WORDS)
     )

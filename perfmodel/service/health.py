@@ -7,10 +7,8 @@ from collections.abc import Callable
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from perfmodel.service.metrics import Metrics
+from perfmodel.service.metrics import KIND, Metrics
 from perfmodel.service.refusal import AGAIN, CLOSE, Refusal, answer
-
-METRICS_KIND = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Health:
@@ -56,7 +54,7 @@ class Counted:
         elif scope["method"] not in ("GET", "HEAD"):
             await _only_get(send)
         else:
-            await answer(send, 200, self.metrics.text().encode(), METRICS_KIND)
+            await answer(send, 200, self.metrics.text(), KIND)
 
 
 async def _only_get(send: Send) -> None:

@@ -10,7 +10,6 @@ from perfmodel.service.refusal import Refusal
 
 TIMED_OUT = 504
 """The status of what took too long."""
-UNPROCESSABLE = 422
 
 
 class TimedOut(Refusal):
@@ -36,6 +35,7 @@ _OUTCOMES: dict[type[BaseException], str] = {
     ClientDisconnected: "client left",
     asyncio.CancelledError: "cancelled",
 }
+_BY_STATUS = {422: "bad input", 429: "refused"}
 
 
 def outcome_of(error: BaseException) -> str:
@@ -48,6 +48,4 @@ def outcome_of(error: BaseException) -> str:
         return "timed out"
     if isinstance(error, InputError):
         return "bad input"
-    # of a limit that is none of the above: too long an answer
-    usual = "bad input" if getattr(error, "status_code", 0) == UNPROCESSABLE else "error"
-    return _OUTCOMES.get(type(error), usual)
+    return _OUTCOMES.get(type(error)) or _BY_STATUS.get(getattr(error, "status_code", 0), "error")

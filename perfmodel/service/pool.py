@@ -1,159 +1,64 @@
-"""A bounded pool of processes for costly work, apart from the event loop that answers cheap requests.
+"""A bounded pool of processes for costly work, and one for cheap, apart from the loop that takes requests.
 
-What runs there calculates and changes nothing, so that a request whose process was killed may run again: it
-is answered once, by whichever process comes to its end.
+What runs there calculates and changes nothing, so that a request whose process was killed may run again.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-import pickle
-import sys
+import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
+from concurrent.futures import Future
 from contextlib import aclosing, suppress
-from typing import Any
+from typing import Any, TypeVar
 
-from perfmodel.errors import InputError
+from perfmodel.service import costly
+from perfmodel.service.bearer import OWNER
 from perfmodel.service.bodies import CLIENT_LEAVES, ClientDisconnected
-from perfmodel.service.logs import event
+from perfmodel.service.cheap import Cheap
+from perfmodel.service.commands import COMMANDS, is_cheap
 from perfmodel.service.metrics import Metrics
-from perfmodel.service.outcomes import TIMED_OUT, CutOff, Failed, OutOfMemory, TimedOut, outcome_of
+from perfmodel.service.outcomes import TIMED_OUT, CutOff, OutOfMemory, TimedOut, outcome_of
 from perfmodel.service.problems import too_slow
+from perfmodel.service.processes import LOST, Processes
 from perfmodel.service.refusal import AGAIN, Refusal
 from perfmodel.service.settings import Settings
-from perfmodel.service.worker import ANSWER, MEMORY, PART, READY, REPLY, REQUEST
+from perfmodel.service.shares import Share
+from perfmodel.service.turns import Turns
 
-ANSWERS = "perfmodel.service.costly:answer"
-"""What a worker calls with the name of a command and a body; it returns the answer, or its parts."""
 START_SECONDS = 60.0
-"""Time that a new process has to import what it needs."""
+"""Time that the first processes have to import what they need."""
 LAST_PART_SECONDS = 2.0
 """Time that a stream has beyond its own to come to the end of a part, and say in the last that it is over."""
-MOST_REPLY = 100_000_000
-"""Bytes of an answer."""
+SHARED_FROM = 10_000
+"""Bytes of a batch of predictions from which all processes that are free answer it, each its share."""
+NICE = 10
+"""Cheap requests come first."""
+MOST_REQUESTS = 500
+"""Of a process: what large ones leave in its memory would be missing for the next."""
 MOST_READ = 2**16
-"""Bytes that are read at once of an answer that nobody wants any more."""
-
-
-class _Lost(Exception):
-    """A worker ended before it answered."""
-
-
-class _OutOfMemory(Exception):
-    """A worker met its memory limit; ``first`` says whether by the first request it had."""
-
-    def __init__(self, first: bool) -> None:
-        super().__init__()
-        self.first = first
-
-
-class _Worker:
-    """One process of the pool, which calculates one request at a time.
-
-    It is ``fit`` for the next one unless the one before was cut off or met the memory limit.
-    """
-
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self.process = process
-        self.requests = 0
-        self.fit = True
-
-    @classmethod
-    async def start(cls, settings: Settings, target: str) -> _Worker:
-        words = [target, str(settings.seconds), str(settings.memory_bytes)]
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-P", "-m", "perfmodel.service.worker", *words),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            env={**os.environ, **settings.handed_down(), "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
-        )
-        worker = cls(process)
-        try:
-            async with asyncio.timeout(START_SECONDS):
-                kind, _ = await worker._reply()
-            if kind != READY:
-                raise _Lost
-        except BaseException as error:
-            await worker.end()
-            if isinstance(error, TimeoutError):
-                raise _Lost from None
-            raise
-        return worker
-
-    @property
-    def alive(self) -> bool:
-        """Whether it can be asked: one that was killed a moment ago, of which nobody has heard, cannot."""
-        if self.process.returncode is not None:
-            return False
-        if not hasattr(os, "waitid"):
-            return True
-        try:
-            return os.waitid(os.P_PID, self.process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
-        except ChildProcessError:  # somebody has just heard
-            return False
-
-    async def ask(self, name: str, body: bytes) -> None:
-        """Send a request."""
-        assert self.process.stdin is not None
-        self.requests += 1
-        self.fit = False
-        encoded = name.encode()
-        try:
-            self.process.stdin.write(REQUEST.pack(len(encoded), len(body)) + encoded)
-            self.process.stdin.write(body)
-            await self.process.stdin.drain()
-        except OSError:
-            raise _Lost from None
-
-    async def part(self) -> bytes:
-        """Return the next part of the answer; the last when the worker is ``fit`` again."""
-        kind, reply = await self._reply()
-        if kind == PART:
-            return reply
-        if kind == MEMORY:
-            raise _OutOfMemory(self.requests == 1)
-        self.fit = True
-        if kind != ANSWER:
-            error = pickle.loads(reply)  # written by our own process
-            raise error if isinstance(error, InputError) else Failed(f"{type(error).__name__}: {error}")
-        return reply
-
-    async def _reply(self) -> tuple[bytes, bytes]:
-        assert self.process.stdout is not None
-        try:
-            kind, size = REPLY.unpack(await self.process.stdout.readexactly(REPLY.size))
-            if size > MOST_REPLY:
-                raise Refusal(422, f"the answer would be longer than {MOST_REPLY:,} bytes; ask for less")
-            return kind, await self.process.stdout.readexactly(size)
-        except (asyncio.IncompleteReadError, OSError):
-            raise _Lost from None
-
-    async def end(self) -> None:
-        """Kill the process, and wait until it is gone."""
-        with suppress(ProcessLookupError):
-            self.process.kill()
-        assert self.process.stdout is not None
-        # asyncio waits for the end of its pipes too, which does not come to an answer that nobody reads
-        with suppress(RuntimeError, OSError):  # somebody still reads it
-            while await self.process.stdout.read(MOST_READ):
-                pass
-        await self.process.wait()
+"""Bytes that are read at once of an answer in parts."""
+T = TypeVar("T")
 
 
 class Pool:
-    """Processes that answer costly requests, as many at once as the settings say, and a queue before them."""
+    """Processes that answer requests, as many costly ones at once as the settings say.
 
-    def __init__(self, settings: Settings, metrics: Metrics | None = None, target: str = ANSWERS) -> None:
-        self.settings, self.target = settings, target
+    Parameters
+    ----------
+    answer : of settings, the name of a command and a body, as ``costly.answer``
+    """
+
+    def __init__(
+        self, settings: Settings, metrics: Metrics | None = None, answer: costly.Function = costly.answer
+    ) -> None:
+        self.settings, self.answer = settings, answer
         self.metrics = metrics or Metrics()
-        self._idle: asyncio.Queue[_Worker | None] = asyncio.Queue()  # None: one that could not be started
-        self._all: set[_Worker] = set()
-        self._places = asyncio.Semaphore(settings.pool)
-        self._inside = self._running = 0
-        self._starting: set[asyncio.Task[None]] = set()
-        self._ending: set[asyncio.Task[None]] = set()
-        self.begun = self.ready = self.closed = False
+        self.turns = Turns(settings.pool, settings.queue, self._gauge)
+        self.cheap = Cheap(settings, answer)
+        self.processes = Processes(settings.pool, settings.memory_bytes, NICE, MOST_REQUESTS)
+        self.ready = False
 
     async def start(self) -> None:
         """Start the processes, so that the first request need not wait for one.
@@ -162,32 +67,22 @@ class Pool:
         ------
         Refusal : none could be started
         """
-        self._begin()
-        await asyncio.gather(*self._starting)
-        if not self.ready:
-            raise Refusal(503, "no process of the pool could be started")
-
-    def _begin(self) -> None:
-        if not self.begun:
-            self.begun = True
-            for _ in range(self.settings.pool):
-                self._add()
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                await asyncio.gather(self.processes.start(), self.cheap.processes.start())
+        except (TimeoutError, OSError, *LOST):
+            await self.close()
+            raise Refusal(503, "no process of the pool could be started") from None
+        self.ready = True
 
     async def close(self) -> None:
         """End the processes, whatever they do."""
-        self.closed, self.ready = True, False
-        for task in self._starting:
-            task.cancel()
-        await asyncio.gather(*self._starting, return_exceptions=True)
-        await asyncio.gather(*(worker.end() for worker in self._all), *self._ending)
+        self.ready = False
+        kinds = (self.processes, self.cheap.processes)
+        await asyncio.gather(*(asyncio.to_thread(each.close) for each in kinds))
 
-    @property
-    def free(self) -> int:
-        """How many requests would not wait."""
-        return max(0, self.settings.pool - self._inside)
-
-    async def run(self, command_name: str, body: bytes) -> bytes:
-        """Return the answer of a costly command.
+    async def run(self, name: str, body: bytes) -> bytes:
+        """Return the answer of a command.
 
         Raises
         ------
@@ -196,36 +91,49 @@ class Pool:
         InputError : what the command says is wrong with the body
         Failed : an error that nobody foresaw
         """
-        parts = self._parts(command_name, body)
-        async with aclosing(parts):
+        command = COMMANDS.get(name)
+        if command is not None and is_cheap(command, body):
+            answer = await self.cheap.run(name, body)
+            if answer is not None:
+                return answer
+        count = self.turns.free if name == "predict" and len(body) >= SHARED_FROM else 1
+        if count < 2:
+            return await self.calculate(name, body)
+        shares = [Share(number, count) for number in range(count)]
+        tasks = [asyncio.create_task(self.calculate(name, body, share)) for share in shares]
+        try:
+            return b"".join(await asyncio.gather(*tasks))
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def calculate(self, name: str, body: bytes, *more: Any) -> bytes:
+        """Return the answer of a command, by a process for what is costly; as ``run``."""
+        async with aclosing(self._held(self._whole(name, body, *more))) as parts:
             return b"".join([part async for part in parts])
 
-    async def stream(self, command_name: str, body: bytes) -> AsyncIterator[bytes]:
-        """Return the answer of a costly command in parts, the first of them calculated.
+    async def stream(self, name: str, body: bytes, form: str) -> AsyncIterator[bytes]:
+        """Return the answer of a costly command in parts of a form, the first of them calculated.
 
         Raises
         ------
         As ``run``; where the first part has left, what is raised ends the answer before its end.
         """
-        parts = self._parts(command_name, body)
+        parts = self._held(self._piped(name, body, form))
         return _from_first(await anext(parts), parts)
 
-    async def _parts(self, name: str, body: bytes) -> AsyncGenerator[bytes, None]:
-        """Give the parts of an answer, and count how it ended."""
-        if self._inside >= self.settings.pool + self.settings.queue:
-            self._count("refused")
-            raise Refusal(429, "too many plans, layouts and sweeps at once; try again", AGAIN)
-        self._inside += 1
-        self._gauge()
+    async def _held(self, parts: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+        """Give the parts of an answer while a place is held for it, and count how that ended."""
         outcome = "client left"  # of a stream whose reader did not wait for its end
         try:
-            place = _Place(self)
+            await _unless_client_leaves(self.turns.take(OWNER.get()))
             try:
-                yield await _unless_client_leaves(place.first(name, body))
-                while place.has_more:
-                    yield await _unless_client_leaves(place.part())
+                while (part := await _unless_client_leaves(_next(parts))) is not None:
+                    yield part
             finally:
-                place.leave()
+                await parts.aclose()
+                self.turns.leave()
             outcome = "answered"
         except GeneratorExit:
             raise
@@ -233,134 +141,76 @@ class Pool:
             outcome = outcome_of(error)
             raise
         finally:
-            self._count(outcome)
-            self._inside -= 1
-            self._gauge()
+            self.metrics.costly.labels(outcome).inc()
 
-    async def _take(self) -> _Worker:
-        """Return an idle worker, or wait for one that is being started.
-
-        There is one in the queue, or on its way to it, for every place that is free.
-        """
-        self._begin()
-        while True:
-            worker = await self._idle.get()
-            if worker is None:
-                self._add()
-                raise _Lost
-            if worker.alive:
-                return worker
-            self._replace(worker)
-
-    def _replace(self, worker: _Worker) -> None:
-        """Kill a worker, and start another in its place before it is needed."""
-        self._all.discard(worker)
-        self._task(worker.end(), self._ending)
-        if not self.closed:
-            event("worker replaced", process=worker.process.pid, requests=worker.requests)
-            self._add()
-
-    def _add(self) -> None:
-        self._task(self._start_one(), self._starting)
-
-    def _task(self, work: Coroutine[Any, Any, None], kept: set[asyncio.Task[None]]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        kept.add(task)
-        task.add_done_callback(kept.discard)
-
-    async def _start_one(self) -> None:
-        self.metrics.add("perfmodel_pool_starts_total")
-        try:
-            worker = await _Worker.start(self.settings, self.target)
-        except (_Lost, OSError):
-            self.ready = False
-            self._idle.put_nowait(None)
-            return
-        self.ready = not self.closed
-        self._all.add(worker)
-        self._idle.put_nowait(worker)
-
-    def _count(self, outcome: str) -> None:
-        self.metrics.add("perfmodel_pool_total", outcome=outcome)
-
-    def _gauge(self) -> None:
-        self.metrics.gauges["perfmodel_pool_running"] = self._running
-        self.metrics.gauges["perfmodel_pool_waiting"] = self._inside - self._running
-
-
-class _Place:
-    """A place in the pool, for one request: waited for, held by a worker, and left."""
-
-    def __init__(self, pool: Pool) -> None:
-        self.pool, self.settings = pool, pool.settings
-        self.worker: _Worker | None = None
-        self.held = False
-        self.deadline = 0.0
-
-    @property
-    def has_more(self) -> bool:
-        """Whether the answer has parts that have not been taken."""
-        return self.worker is not None and not self.worker.fit
-
-    async def first(self, name: str, body: bytes) -> bytes:
-        """Wait for a place and a worker, and return the first part; where a worker is lost, ask another."""
-        await self.pool._places.acquire()
-        self.held = True
-        self.pool._running += 1
-        self.pool._gauge()
-        for attempt in (1, 2):
+    async def _whole(self, name: str, body: bytes, *more: Any) -> AsyncGenerator[bytes, None]:
+        for _ in (1, 2):
             try:
-                self.worker = await self.pool._take()
-                self.deadline = asyncio.get_running_loop().time() + self.settings.seconds
-                return await self._in_time(self._asked(self.worker, name, body))
-            except _Lost:
-                self.pool._count("lost")
-            except _OutOfMemory as error:
-                if error.first or attempt == 2:
-                    raise self._out_of_memory() from None
-            self._give_back()
+                work = self._schedule(self.answer, name, body, *more)
+                yield await self._worked(asyncio.wrap_future(work))
+                return
+            except LOST:
+                self.metrics.costly.labels("lost").inc()
         raise CutOff(503, "the calculation was cut off twice; try again", AGAIN)
 
-    async def part(self) -> bytes:
-        """Return the next part; of an answer that has begun to leave, nothing can be tried anew."""
-        assert self.worker is not None
-        try:
-            return await self._in_time(self.worker.part(), LAST_PART_SECONDS)
-        except _Lost:
-            raise CutOff(503, "the calculation was cut off") from None
-        except _OutOfMemory:
-            raise self._out_of_memory() from None
+    async def _piped(self, name: str, body: bytes, form: str) -> AsyncGenerator[bytes, None]:
+        """Give what a process writes to a pipe, until it has ended."""
+        with tempfile.TemporaryDirectory(prefix="perfmodel-") as folder:
+            path = os.path.join(folder, "parts")
+            os.mkfifo(path, 0o600)
+            pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK)  # so that it never ends by itself
+            work = asyncio.wrap_future(
+                self._schedule(costly.stream, name, body, form, path, beyond=LAST_PART_SECONDS)
+            )
+            try:
+                while part := await _read(pipe, work):
+                    yield part
+                await self._worked(work)
+            except LOST:
+                raise CutOff(503, "the calculation was cut off", AGAIN) from None
+            finally:
+                work.cancel()
+                os.close(pipe)
 
-    @staticmethod
-    async def _asked(worker: _Worker, name: str, body: bytes) -> bytes:
-        await worker.ask(name, body)
-        return await worker.part()
+    def _schedule(self, function: costly.Function, *asked: Any, beyond: float = 0.0) -> Future[Any]:
+        seconds = self.settings.seconds + beyond
+        return self.processes.schedule(costly.calculate, function, self.settings, *asked, seconds=seconds)
 
-    async def _in_time(self, work: Coroutine[Any, Any, bytes], beyond: float = 0.0) -> bytes:
+    async def _worked(self, work: asyncio.Future[bytes]) -> bytes:
+        """Return what a process answers; put into words what ended it."""
         try:
-            async with asyncio.timeout_at(self.deadline + beyond):
-                return await work
+            return await work
         except TimeoutError:
             raise TimedOut(TIMED_OUT, too_slow(self.settings.seconds)) from None
+        except MemoryError:
+            words = f"this takes more than {self.settings.memory_bytes:,} bytes; ask for less"
+            raise OutOfMemory(422, words) from None
 
-    def _out_of_memory(self) -> OutOfMemory:
-        return OutOfMemory(422, f"this takes more than {self.settings.memory_bytes:,} bytes; ask for less")
+    def _gauge(self) -> None:
+        self.metrics.running.set(self.settings.pool - self.turns.free)
+        self.metrics.waiting.set(self.turns.waiting)
 
-    def _give_back(self) -> None:
-        """Let the next request have the worker, or replace one that did not come to its end."""
-        worker, self.worker = self.worker, None
-        if worker is not None and worker.fit and worker.alive:
-            self.pool._idle.put_nowait(worker)
-        elif worker is not None:
-            self.pool._replace(worker)
 
-    def leave(self) -> None:
-        """Give everything back."""
-        self._give_back()
-        if self.held:
-            self.held = False
-            self.pool._running -= 1
-            self.pool._places.release()
+async def _read(pipe: int, work: asyncio.Future[bytes]) -> bytes:
+    """Return what comes next from a pipe; nothing where its writer has ended."""
+    loop, comes = asyncio.get_running_loop(), asyncio.Event()
+    while True:
+        with suppress(BlockingIOError):
+            return os.read(pipe, MOST_READ)
+        if work.done():
+            return b""
+        loop.add_reader(pipe, comes.set)
+        waiting = asyncio.ensure_future(comes.wait())
+        try:
+            await asyncio.wait((waiting, work), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            loop.remove_reader(pipe)
+            waiting.cancel()
+        comes.clear()
+
+
+async def _next(parts: AsyncGenerator[bytes, None]) -> bytes | None:
+    return await anext(parts, None)
 
 
 async def _from_first(first: bytes, rest: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
@@ -370,13 +220,12 @@ async def _from_first(first: bytes, rest: AsyncGenerator[bytes, None]) -> AsyncI
             yield part
 
 
-async def _unless_client_leaves(work: Coroutine[Any, Any, bytes]) -> bytes:
+async def _unless_client_leaves(work: Coroutine[Any, Any, T]) -> T:
     """Return what ``work`` returns, or end it when the client of the request at hand leaves."""
     leaves = CLIENT_LEAVES.get()
     if leaves is None:
         return await work
-    loop = asyncio.get_running_loop()
-    working, leaving = loop.create_task(work), asyncio.ensure_future(leaves())
+    working, leaving = asyncio.ensure_future(work), asyncio.ensure_future(leaves())
     try:
         await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
         if working.done():

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
-from contextlib import suppress
 
 from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import BaseRoute, Match
@@ -12,16 +10,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from perfmodel.service.bearer import Bearer
 from perfmodel.service.bodies import Bodies
-from perfmodel.service.connections import Connections, Heads
+from perfmodel.service.heads import Heads
 from perfmodel.service.health import Counted, Health
 from perfmodel.service.metrics import Metrics
 from perfmodel.service.observe import Observed
 from perfmodel.service.origin import OwnOrigin
 from perfmodel.service.pool import Pool
 from perfmodel.service.settings import Settings
-
-SAVED_EVERY = 1.0
-"""Seconds between two looks of a sibling process at this one's counts."""
+from perfmodel.service.tokens import Tokens
 
 
 class Protected:
@@ -35,14 +31,11 @@ class Protected:
     ) -> None:
         self.settings, self.pool = settings, pool
         self.metrics = metrics or Metrics()
-        self.connections = Connections(self.metrics)
-        self.draining = False
-        self._saving: asyncio.Task[None] | None = None
         if pool is not None:
             pool.metrics = self.metrics
         routes = getattr(app, "routes", ())
         layer: ASGIApp = Bodies(app, settings, self.metrics, lambda scope: _routed(scope, routes))
-        layer = Bearer(Counted(layer, self.metrics), settings.tokens())
+        layer = Bearer(Counted(layer, self.metrics), Tokens(settings.token_file))
         if settings.cors_origin:  # before tokens: a browser asks without one whether it may send one
             layer = CORSMiddleware(
                 layer,
@@ -53,7 +46,7 @@ class Protected:
             )
         layer = OwnOrigin(Health(layer, self.unready, self.crowded), settings)
         paths = frozenset(route.path for route in routes)
-        self.app = Observed(Heads(layer), self.metrics, settings.access_log, paths)
+        self.app = Observed(Heads(layer), self.metrics, settings.access_log, paths, settings.body_seconds)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or start and end with the server."""
@@ -66,20 +59,16 @@ class Protected:
 
     def unready(self) -> str | None:
         """Return why no new requests should come here; None if they may."""
-        if self.draining:
-            return "ending"
         return None if self.pool is None or self.pool.ready else "no process of the pool is ready"
 
     def crowded(self) -> bool:
         """Return whether more requests are in flight than the settings allow connections."""
-        return self.metrics.gauges["perfmodel_requests_in_flight"] > self.settings.connections
+        return self.app.in_flight > self.settings.connections
 
     async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Run the application's own start and end between those of what stands around it."""
         if self.pool is not None:
             await self.pool.start()
-        if self.metrics.folder is not None:
-            self._saving = asyncio.get_running_loop().create_task(self._save())
 
         async def receive_after_us() -> Message:
             message = await receive()
@@ -93,19 +82,8 @@ class Protected:
             await self._end()
 
     async def _end(self) -> None:
-        if self._saving is not None:
-            self._saving.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._saving
-            self._saving = None
-            self.metrics.save()
-        if self.pool is not None and not self.pool.closed:
+        if self.pool is not None and self.pool.ready:
             await self.pool.close()
-
-    async def _save(self) -> None:
-        while True:
-            self.metrics.save()
-            await asyncio.sleep(SAVED_EVERY)
 
 
 def _routed(scope: Scope, routes: Sequence[BaseRoute]) -> bool:

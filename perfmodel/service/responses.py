@@ -88,6 +88,8 @@ STATUSES = {
     ),
 }
 """Of each status: when it is answered, and the detail of an example."""
+MISSING = {404: ("Nothing is called so.", "unknown spec 'a1000'; nearest: a100-sxm4-80gb")}
+"""Likewise, where an address has the name of a thing."""
 AGAIN = (429, 503)
 """Statuses whose answer says when to ask again."""
 
@@ -109,7 +111,7 @@ def problem_response(status: int, reference: dict[str, Any]) -> dict[str, Any]:
     ----------
     reference : to the schema of a problem
     """
-    words, detail = STATUSES[status]
+    words, detail = (STATUSES | MISSING)[status]
     mistakes = [Mistake("gpus", "eight", "expected a whole number")] if status == 422 else []
     response: dict[str, Any] = {
         "description": words,

@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Mapping
 from functools import cache
 from itertools import pairwise
-from typing import Annotated, Any, NamedTuple, get_args, get_origin
+from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, TypeAdapter
 
@@ -18,6 +18,7 @@ import perfmodel
 from perfmodel.service.batches import BATCHES, batch_schemas
 from perfmodel.service.commands import COMMANDS, Command
 from perfmodel.service.example_answers import example_answers
+from perfmodel.service.list_routes import list_paths
 from perfmodel.service.responses import PROBLEM, STATUSES, problem_response, problem_responses
 from perfmodel.service.streams import ARROW, STREAMED
 from perfmodel.specs.instance import InstanceFile
@@ -82,7 +83,12 @@ def schema_of(name: str) -> dict[str, Any]:
 def openapi() -> dict[str, Any]:
     """Return the OpenAPI document: paths, schemas with units, examples and errors."""
     components: dict[str, Any] = {"Problem": PROBLEM}
-    paths = {f"/v1/{name}": {"post": _operation(command, components)} for name, command in COMMANDS.items()}
+    paths: dict[str, dict[str, Any]] = {
+        f"/v1/{name}": {"post": _operation(command, components)} for name, command in COMMANDS.items()
+    }
+    problems = problem_responses(_PROBLEM) | {"404": problem_response(404, _PROBLEM)}
+    for path, item in list_paths(lambda annotation: _schema(annotation, components), problems).items():
+        paths[path] = paths.get(path, {}) | item
     return {
         "openapi": "3.1.0",
         "info": {
@@ -181,11 +187,16 @@ def _request(command: Command, components: dict[str, Any]) -> dict[str, Any]:
     schema["description"] = _first_words(command.request)
     properties = schema["properties"]
     if "specs" in properties:
-        properties["specs"] = {"description": properties["specs"]["description"], "$ref": f"{REFERENCE}Specs"}
+        properties["specs"] = {
+            "description": properties["specs"]["description"],
+            "anyOf": [{"$ref": f"{REFERENCE}Specs"}, {"type": "null"}],
+        }
         _specs(components)
     if "files" in properties:
         components["Files"] = {**properties["files"], "title": "Files"}
         properties["files"] = {"description": properties["files"]["description"], "$ref": f"{REFERENCE}Files"}
+    if "scenarios" in properties:
+        properties["scenarios"]["items"] = _request(COMMANDS["predict"], components)
     if "world_size" in properties:
         for short, field in SHORT.items():
             properties[short] = properties[field]
@@ -215,7 +226,7 @@ def _specs(components: dict[str, Any]) -> None:
     components["Specs"] = {
         "title": "Specs",
         "description": "Hardware and software of one's own.",
-        "type": ["object", "null"],
+        "type": "object",
         "additionalProperties": False,
         "properties": properties | {key: offers[key] for key in ("instances", "sources")},
     }
@@ -309,7 +320,7 @@ def _fields(cls: type) -> list[Any] | None:
         return [field.annotation for field in cls.model_fields.values()]
     if dataclasses.is_dataclass(cls) or hasattr(cls, "__total__"):
         try:
-            return list(inspect.get_annotations(cls, eval_str=True).values())
+            return list(get_type_hints(cls).values())
         except NameError:
             return []
     return None
@@ -326,8 +337,14 @@ def _moved(schema: Any) -> Any:
 
 
 def _spelled(schema: dict[str, Any]) -> dict[str, Any]:
-    """Let a number with a unit also be a text, and a choice any spelling, as the service reads them."""
+    """Let a number with a unit also be a text, as the service reads it, and say defaults in a key of ours.
+
+    Clients made from a document send what it calls the default; here an option that is given means more than
+    one that is left out.
+    """
     for field in schema.get("properties", {}).values():
+        if (default := field.pop("default", None)) is not None:
+            field["x-default"] = default
         for one in field.get("anyOf", [field]):
             if one.get("type") == "number" and field.get("unit") in SPELLED and "anyOf" in field:
                 field["anyOf"] = [{"type": "string"}, *field["anyOf"]]

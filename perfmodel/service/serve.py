@@ -2,38 +2,30 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
-from pathlib import Path
 
 from perfmodel.service.application import application
-from perfmodel.service.commands import COMMANDS, answer
 from perfmodel.service.logs import event, to_standard_error
-from perfmodel.service.metrics import Metrics
 from perfmodel.service.pool import Pool
 from perfmodel.service.protect import Protected
-from perfmodel.service.server import allow_files, bound, run
-from perfmodel.service.settings import Settings
-from perfmodel.service.siblings import siblings
-from perfmodel.service.spread import Spread
+from perfmodel.service.server import allow_files, bound, run, run_workers
+from perfmodel.service.settings import Settings, of_environment
 from perfmodel.service.tags import package_digest
+from perfmodel.service.tokens import Tokens
 
 
-def protected(settings: Settings, counts: Path | None = None) -> Protected:
+def protected(settings: Settings) -> Protected:
     """Return the application behind its limits, with a pool of its own."""
-    _warm()
+    package_digest()  # before code or data may change
     pool = Pool(settings)
-    return Protected(application(settings, Spread(pool).run, pool.stream), settings, pool, Metrics(counts))
+    return Protected(application(settings, pool.run, pool.stream), settings, pool)
 
 
-def _warm() -> None:
-    """Answer what is cheap once, so that no request waits for imports and files that all need."""
-    package_digest()
-    for command in COMMANDS.values():
-        if command.cost == "cheap":
-            for body in command.examples.values():
-                answer(command.name, json.dumps(body).encode())
+def of_environment_protected() -> Protected:
+    """Return the application of one of several processes, by the settings that the first hands down."""
+    to_standard_error()
+    return protected(of_environment(os.environ))
 
 
 def serve(settings: Settings, listening: Callable[[str], None]) -> None:
@@ -47,7 +39,7 @@ def serve(settings: Settings, listening: Callable[[str], None]) -> None:
     ------
     InputError : the address cannot be listened on; the tokens cannot be read
     """
-    settings.tokens()
+    Tokens(settings.token_file)
     taken = bound(settings.host, settings.port)
     allow_files(settings.connections)
     to_standard_error()
@@ -58,5 +50,5 @@ def serve(settings: Settings, listening: Callable[[str], None]) -> None:
     if settings.workers == 1:
         run(protected(settings), taken)
     else:
-        siblings(settings, taken)
+        run_workers(f"{__name__}:{of_environment_protected.__name__}", settings, taken)
     event("ended", process=os.getpid())

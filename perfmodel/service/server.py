@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import socket
-from contextlib import suppress
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import Any
 
 import uvicorn
 
 from perfmodel.errors import InputError
-from perfmodel.service.connections import BoundedConnection
+from perfmodel.service.heads import MOST_HEAD
+from perfmodel.service.metrics import FOLDER
 from perfmodel.service.protect import Protected
+from perfmodel.service.settings import Settings
 
 ENDINGS = (signal.SIGTERM, signal.SIGINT)
 """Signals that end the service in order."""
@@ -22,37 +28,36 @@ SENT_AHEAD = 131_072
 """Bytes of an answer that the system holds for a client (Linux: twice as many); by default up to 4 MB."""
 RARELY = 50_000
 """Objects allocated, less those freed, between two collections of garbage."""
+PROBES = 16
+"""Connections beyond those of the settings, so that probes are answered while all others calculate."""
+HANGS = 60
+"""Seconds after which a process of several that does not answer the first is killed."""
 SPARE_FILES = 200
 """Files that are open besides connections."""
 
 
-class _Server(uvicorn.Server):
-    """A server that says when it begins to end, and for which a signal is an order, not its own end."""
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self.config.loaded_app.draining = True
-        super().handle_exit(sig, frame)
+def options_of(settings: Settings) -> dict[str, Any]:
+    """Return the options of uvicorn."""
+    return {
+        "http": "h11",  # the one of uvicorn's whose heads are bounded
+        "h11_max_incomplete_event_size": MOST_HEAD,
+        "ws": "none",
+        "loop": "asyncio",
+        "lifespan": "on",
+        "interface": "asgi3",
+        "backlog": BACKLOG,
+        "limit_concurrency": settings.connections + PROBES,
+        "log_config": None,
+        "access_log": False,
+        "server_header": False,
+        "timeout_keep_alive": max(1, int(settings.idle_seconds)),
+        "timeout_graceful_shutdown": max(1, int(settings.drain_seconds)),
+    }
 
 
 def server_of(app: Protected) -> uvicorn.Server:
-    """Return the server of an application, which bounds its connections."""
-    settings = app.settings
-    config = uvicorn.Config(
-        app=app,
-        http=BoundedConnection,
-        ws="none",
-        loop="asyncio",
-        lifespan="on",
-        interface="asgi3",
-        backlog=BACKLOG,
-        log_config=None,
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        timeout_keep_alive=max(1, int(settings.idle_seconds)),
-        timeout_graceful_shutdown=max(1, int(settings.drain_seconds)),
-    )
-    return _Server(config)
+    """Return the server of an application."""
+    return uvicorn.Server(uvicorn.Config(app, **options_of(app.settings)))
 
 
 def run(app: Protected, taken: socket.socket) -> None:
@@ -62,16 +67,48 @@ def run(app: Protected, taken: socket.socket) -> None:
     ------
     InputError : it could not start
     """
-    server = server_of(app)
-    # uvicorn raises the signal it was sent once more when it has ended: by then there is nothing left to do
-    before = {number: signal.signal(number, _nothing) for number in ENDINGS}
     gc.collect()
     gc.freeze()  # what is there now stays, and need not be looked through again
     gc.set_threshold(RARELY, 10, 10)
     try:
-        server.run([taken])
+        with _signals_end_in_order():
+            server_of(app).run([taken])
     except SystemExit:
         raise InputError("the service could not start; its log says why") from None
+
+
+def run_workers(factory: str, settings: Settings, taken: socket.socket) -> None:
+    """Run processes that answer on a socket, each with a pool of its own, until a signal ends them all.
+
+    Parameters
+    ----------
+    factory : ``MODULE:FUNCTION`` that makes the application of each
+    """
+    before = {name: os.environ.get(name) for name in (FOLDER, *settings.handed_down())}
+    with tempfile.TemporaryDirectory(prefix="perfmodel-serve-") as folder, _signals_end_in_order():
+        os.environ.update(settings.handed_down() | {FOLDER: folder})
+        try:
+            uvicorn.run(
+                factory,
+                factory=True,
+                fd=taken.fileno(),
+                workers=settings.workers,
+                timeout_worker_healthcheck=HANGS,
+                **options_of(settings),
+            )
+        finally:
+            for name, value in before.items():
+                os.environ.pop(name, None)
+                if value is not None:
+                    os.environ[name] = value
+
+
+@contextmanager
+def _signals_end_in_order() -> Iterator[None]:
+    """Keep this process alive when uvicorn, at its end, raises the signal once more that it was sent."""
+    before = {number: signal.signal(number, _nothing) for number in ENDINGS}
+    try:
+        yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -89,7 +126,8 @@ def bound(host: str, port: int) -> socket.socket:
         taken = socket.socket(family, kind, protocol)
         try:
             taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            taken.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SENT_AHEAD)  # connections inherit it
+            taken.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SENT_AHEAD)  # connections inherit both
+            taken.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             taken.bind(place)
             taken.listen(BACKLOG)
         except OSError:

@@ -5,11 +5,8 @@ from __future__ import annotations
 import ipaddress
 import json
 import math
-import os
-import stat
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from pathlib import Path
 from typing import Any
 
 from perfmodel.errors import InputError
@@ -18,10 +15,6 @@ PREFIX = "PERFMODEL_SERVE_"
 """Of the environment variable of a setting: ``PERFMODEL_SERVE_BODY_BYTES``."""
 HANDED_DOWN = f"{PREFIX}SETTINGS"
 """Settings of the first process, as JSON, for those that it starts."""
-SHORTEST_TOKEN = 16
-"""Letters of a token; fewer could be guessed."""
-LARGEST_FILE = 65536
-"""Bytes of a file of tokens."""
 
 
 def setting(
@@ -80,14 +73,25 @@ class Settings:
     )
     connections: int = setting(
         1000,
-        "Connections open at once, to each worker; of one more, that which has been idle longest is closed.",
-        "503 where none is idle",
+        "Requests in flight at once, to each worker; 16 connections more may be open.",
+        "503 with Retry-After",
         most=1e6,
     )
     head_seconds: float = setting(
-        10.0, "Time to send a request's head, or anything at all.", "closed", "s", least=0.01, most=3600
+        10.0,
+        "Without effect: a proxy closes connections whose head is slow.",
+        unit="s",
+        least=0.01,
+        most=3600,
     )
-    body_seconds: float = setting(10.0, "Time to send a request's body.", "408", "s", least=0.01, most=3600)
+    body_seconds: float = setting(
+        10.0,
+        "Time to send a request's body, or to read 64 kB of an answer.",
+        "408",
+        "s",
+        least=0.01,
+        most=3600,
+    )
     idle_seconds: float = setting(
         30.0, "Time that a connection stays open between requests.", "closed", "s", most=3600
     )
@@ -125,33 +129,6 @@ class Settings:
             return frozenset({"localhost", "127.0.0.1", "[::1]", self.host.lower()})
         return None
 
-    def tokens(self) -> tuple[bytes, ...]:
-        """Return the tokens of the file, read anew; none where there is no file.
-
-        Raises
-        ------
-        InputError : the file cannot be read, or by anybody, is no regular one or too long, holds none, or one
-            that could be guessed
-        """
-        if self.token_file is None:
-            return ()
-        try:
-            text = _read_secret(Path(self.token_file))
-        except OSError as error:
-            raise InputError(f"--token-file {self.token_file}: {error.strerror}") from None
-        except InputError as error:
-            raise InputError(f"--token-file {self.token_file}: {error}") from None
-        lines = (line.strip() for line in text.splitlines())
-        tokens = tuple(line for line in lines if line and not line.startswith(b"#"))
-        if not tokens:
-            raise InputError(f"--token-file {self.token_file}: holds no token; expected one a line")
-        if min(map(len, tokens)) < SHORTEST_TOKEN:
-            raise InputError(
-                f"--token-file {self.token_file}: a token is shorter than {SHORTEST_TOKEN} letters; "
-                "e.g. openssl rand -hex 32"
-            )
-        return tokens
-
     def handed_down(self) -> dict[str, str]:
         """Return the environment by which the processes of ``--workers`` have the same settings."""
         return {HANDED_DOWN: json.dumps(asdict(self))}
@@ -180,24 +157,6 @@ def variable_of(name: str) -> str:
     'PERFMODEL_SERVE_BODY_BYTES'
     """
     return f"{PREFIX}{name.upper()}"
-
-
-def _read_secret(path: Path) -> bytes:
-    """Return what a file holds that others may not read.
-
-    Raises
-    ------
-    InputError : others may read or change it; it is no regular file, or too long
-    OSError : it cannot be read
-    """
-    status = path.stat()
-    if not stat.S_ISREG(status.st_mode):
-        raise InputError("no regular file")
-    if os.name == "posix" and status.st_mode & (stat.S_IRWXO | stat.S_IWGRP):
-        raise InputError(f"others may read or change it; chmod g-w,o-rwx {path}")
-    if status.st_size > LARGEST_FILE:
-        raise InputError(f"longer than {LARGEST_FILE:,} bytes")
-    return path.read_bytes()
 
 
 def _loopback(host: str) -> bool:

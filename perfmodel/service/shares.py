@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
-
-_NAME = re.compile(r"share (\d+)/(\d+)")
 
 
 class Share(NamedTuple):
@@ -13,24 +10,6 @@ class Share(NamedTuple):
 
     number: int = 0
     of: int = 1
-
-    def name(self, command: str) -> str:
-        """Return by what name a process of the pool is asked for it.
-
-        >>> Share(1, 2).name("predict")
-        'predict share 1/2'
-        """
-        return f"{command} share {self.number}/{self.of}"
-
-    @classmethod
-    def named(cls, words: str) -> Share | None:
-        """Return the share that a name without its command asks for; None where it asks for none.
-
-        >>> Share.named("share 1/2"), Share.named("application/x-ndjson")
-        (Share(number=1, of=2), None)
-        """
-        said = _NAME.fullmatch(words)
-        return None if said is None else cls(int(said[1]), int(said[2]))
 
     def rows(self, count: int) -> range:
         """Return the numbers of its rows.

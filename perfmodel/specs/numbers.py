@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from perfmodel.specs.provenance import Provenance, Quantity
+from typing import Any
+
+from perfmodel.specs.provenance import Provenance, Quantity, SourcedSpec
 from perfmodel.specs.software import Fact
 from perfmodel.units import show
 
@@ -57,3 +59,11 @@ def number_rows(name: str, stated: Provenance) -> list[tuple[str, str]]:
         return [(name, number_text(name, stated.value))]
     rings: dict[int, float] = vars(stated)["by_group_size"]
     return [(f"{name}, {size} ranks", show(value, "B/s")) for size, value in rings.items()]
+
+
+def numbers_of(spec: SourcedSpec) -> dict[str, Any]:
+    """Return a spec as a row: names, and numbers in SI without where they come from."""
+    plain = {
+        name: value for name, value in vars(spec).items() if isinstance(value, (str, int)) and name != "note"
+    }
+    return plain | {name: stated.value for name, stated in spec.statements() if isinstance(stated, Quantity)}

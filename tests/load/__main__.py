@@ -88,8 +88,9 @@ async def _kill(process: int, seconds: float) -> int:
     killed = 0
     for _ in range(int(seconds / 10)):
         await asyncio.sleep(8)
-        for child in children_of(process)[:1]:
-            os.kill(child, signal.SIGKILL)
+        forked = [worker for child in children_of(process) for worker in children_of(child)]
+        for worker in forked[:1]:
+            os.kill(worker, signal.SIGKILL)
             killed += 1
     return killed
 

@@ -1,0 +1,16 @@
+"""Imported once by the process that those of the pool are forked from: all that is cheap is ready in each."""
+
+from __future__ import annotations
+
+import json
+
+import perfmodel.api.compare
+import perfmodel.api.layouts
+import perfmodel.api.plan
+import perfmodel.sweeps  # noqa: F401
+from perfmodel.service.commands import COMMANDS, answer
+
+for _command in COMMANDS.values():
+    if _command.cost == "cheap":
+        for _body in _command.examples.values():
+            answer(_command.name, json.dumps(_body).encode())
