@@ -126,6 +126,12 @@ class Calibration(NamedTuple):
     """What a user's own runs say beside all of this."""
 
     @property
+    def busy_fraction(self) -> float:
+        """Of adapters' rate, the most that collectives reach beside computation, by RDMA: as steps of
+        transformers say."""
+        return self.transformers["between"]
+
+    @property
     def latencies(self) -> tuple[float, float, float, float]:
         """What was learned from collectives, in the order of ``LATENCIES`` [s]."""
         return self.launch_time, self.library_hop_latency, self.host_latency, self.crowd_latency

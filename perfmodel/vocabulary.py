@@ -387,6 +387,8 @@ QUANTITIES: dict[str, Quantity] = {
     "outer_bandwidth": Quantity("B_e", "B/s", "nominal, of one rank's part of its node's adapters"),
     "inner_wire_time": Quantity("W_i", "s/B", "of a byte at the nominal rate inside a node"),
     "outer_wire_time": Quantity("W_e", "s/B", "of a byte at the nominal rate of the adapters"),
+    "kernel_wire_time": Quantity("W_k", "s/B", "of a byte by the kernel's TCP over the adapters"),
+    "last_time": Quantity("t_l", "s", "of the gradients that are ready last"),
     "inner_share": Quantity("s_i", "1", "of the nominal rate inside a node, beside computation"),
     "outer_share": Quantity("s_e", "1", "of that of the adapters, beside computation"),
     "hidden_fraction": Quantity("\\eta", "1", "of what can hide traffic, or of traffic that is hidden"),

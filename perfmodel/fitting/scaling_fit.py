@@ -22,13 +22,12 @@ ITERATIONS, REFIT_ITERATIONS = 3, 6
 
 DEVIATIONS = {
     "link/ethernet-tcp": 0.05,
-    "link/infiniband": 0.15,
     "link/pcie": 0.20,
     "link/nvlink": 0.15,
     "tcp_ceiling": 0.70,
     "server_fraction": 0.20,
     "staged_fraction": 0.35,
-    "contention": 0.70,
+    "contention": 0.35,
     "replica_dispatches": 0.30,
 }
 """What is learned -> standard deviation of its logarithm, around the value of ``calibration.toml``."""

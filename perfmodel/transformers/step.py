@@ -226,9 +226,18 @@ def _data(job: Job, p: Values, layer_time: Any, backward: Any) -> tuple[Any, Any
     further = backward * (layout.accumulation_steps - 1)
     passes = where(layout.sharding == ZERO_2, layer_time + further, passes)
     passes = where(layout.sharding == ZERO_3, layer_time * layout.accumulation_steps, passes)
-    window = where(software.hides_data, layers * passes * p["data_window"], 0.0)
-    exposed = beyond_window_time(traffic, window)
+    window = where(software.hides_data, layers * passes, 0.0)
+    exposed = beyond_window_time(traffic, window, ops.minimum(_last(job, p), traffic))
     return exposed, traffic - exposed, own
+
+
+def _last(job: Job, p: Values) -> Any:
+    """Time of the gradients of the embeddings, which are ready when the backward pass has ended [s]."""
+    layout, software, groups = job.layout, job.stack, job.groups
+    table = ops.where(software.adapts, 0.0, job.model.embedding_parameters / layout.tensor_parallel)
+    last = software.gradient_bytes * table
+    scattered, summed = (travel_time(way, last, p) for way in (groups.gather, groups.reduce))
+    return ops.where(layout.sharding > 0, scattered, summed)
 
 
 def _traffic(job: Job, p: Values, held: Any, trained: Any, gather_way: Any, reduce_way: Any) -> Any:
