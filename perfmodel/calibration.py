@@ -93,7 +93,7 @@ class Calibration(NamedTuple):
     staged_fraction: float
     """Share of a PCIe link's rate that is left on the way through host memory."""
     contention: float
-    """Computation lost for each second of communication hidden behind it."""
+    """Computation lost for each second of communication hidden behind it, on 80 multiprocessors."""
     replica_dispatches: float
     """Kernel dispatches of one process for each tensor, module and launch of a replica."""
     pageable_fraction: float
@@ -127,8 +127,7 @@ class Calibration(NamedTuple):
 
     @property
     def busy_fraction(self) -> float:
-        """Of adapters' rate, the most that collectives reach beside computation, by RDMA: as steps of
-        transformers say."""
+        """Share of adapters' rate that collectives get at most beside computation, as transformers teach."""
         return self.transformers["between"]
 
     @property

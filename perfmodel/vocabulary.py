@@ -52,6 +52,7 @@ QUANTITIES: dict[str, Quantity] = {
     "operation_flops": Quantity("F", "FLOP", "of one operation"),
     "operation_bytes": Quantity("D", "B", "read and written by one operation"),
     "kernels": Quantity("k", "1", "kernels launched"),
+    "reference_cost": Quantity("\\kappa", "1", "the same of an accelerator of 80 multiprocessors"),
     "hiding_cost": Quantity("c", "1", "computation lost for each second of communication hidden behind it"),
     "dispatch_time": Quantity("\\tau", "s", "host time to launch one kernel"),
     "least_flops": Quantity("F", "FLOP", "what the best known algorithm needs"),

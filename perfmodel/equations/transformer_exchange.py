@@ -173,8 +173,8 @@ def busy_collective_time(
         W = \max\left(W_0, \frac{W_i}{s_i}, \min\left(\frac{W_e}{s_e}, W_k\right)\right)
 
     Beside computation a collective has fewer channels and shares memory, and its peers come late.  A slow
-    transport, which does not reach that share on its own, loses nothing more; nor does the kernel's TCP, which
-    whoever spares the kernel its work may use as well.
+    transport, which does not reach that share on its own, loses nothing more; nor does the kernel's TCP,
+    which whoever spares the kernel its work may use as well.
 
     Parameters
     ----------

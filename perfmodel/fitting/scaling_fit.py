@@ -27,7 +27,7 @@ DEVIATIONS = {
     "tcp_ceiling": 0.70,
     "server_fraction": 0.20,
     "staged_fraction": 0.35,
-    "contention": 0.35,
+    "contention": 0.70,
     "replica_dispatches": 0.30,
 }
 """What is learned -> standard deviation of its logarithm, around the value of ``calibration.toml``."""

@@ -101,9 +101,9 @@ OF_ALL_NETWORKS = ("contention",)
 def shared() -> dict[str, float]:
     """Return what the runs of all networks say: half rates of products, and ``OF_ALL_NETWORKS``.
 
-    They are those of the fit to data-parallel training.  Where a product reaches half its rate (half_depth 56,
-    half_work 4,330) runs of transformers come to 63 and 4,160 from the same priors; sources that are left
-    out are missed by as much.
+    They are those of the fit to data-parallel training.  Where a product reaches half its rate (half_depth
+    56, half_work 4,330) runs of transformers come to 63 and 4,160 from the same priors; sources that are
+    left out are missed by as much.
     """
     known = calibration()
     return known.efficiency.half_rates | {name: getattr(known, name) for name in OF_ALL_NETWORKS}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from perfmodel import ops
+from perfmodel.equations.exchange import hiding_cost_of_units
 from perfmodel.equations.interleaved_pipeline import interleaved_bubble_time
 from perfmodel.equations.low_rank import adapter_parameters
 from perfmodel.equations.transformer_exchange import activation_message_bytes, beyond_window_time
@@ -90,7 +91,7 @@ def step_of(job: Job, p: Values, layer: Layer | None = None) -> Step:
     exposed, hidden, own = _data(job, p, layer_time, layer.backward)
     update = update_time(job, p, on, own)
     overhead = where(job.stack.slow_start, p["step_slow"], p["step"])
-    contention = p["contention"] * hidden
+    contention = hiding_cost(job, p) * hidden
     work = time_of_parts(
         passes=pipelined_time(steps, slowest, bubble),
         stage_sends=sends,
@@ -229,6 +230,12 @@ def _data(job: Job, p: Values, layer_time: Any, backward: Any) -> tuple[Any, Any
     window = where(software.hides_data, layers * passes, 0.0)
     exposed = beyond_window_time(traffic, window, ops.minimum(_last(job, p), traffic))
     return exposed, traffic - exposed, own
+
+
+def hiding_cost(job: Job, p: Values) -> Any:
+    """Return the computation lost for each second of traffic between replicas that it hides [1]."""
+    of_units = hiding_cost_of_units(p["contention"], job.chip.compute_units)
+    return ops.where(job.chip.is_tpu, p["contention"], of_units)
 
 
 def _last(job: Job, p: Values) -> Any:
