@@ -93,7 +93,7 @@ class Calibration(NamedTuple):
     staged_fraction: float
     """Share of a PCIe link's rate that is left on the way through host memory."""
     contention: float
-    """Computation lost for each second of communication hidden behind it."""
+    """Computation lost for each second of communication hidden behind it, on 80 multiprocessors."""
     replica_dispatches: float
     """Kernel dispatches of one process for each tensor, module and launch of a replica."""
     pageable_fraction: float
@@ -124,6 +124,11 @@ class Calibration(NamedTuple):
     """Names of the constants that nobody measured and no fit learned."""
     own: OwnEffects | None = None
     """What a user's own runs say beside all of this."""
+
+    @property
+    def busy_fraction(self) -> float:
+        """Share of adapters' rate that collectives get at most beside computation, as transformers teach."""
+        return self.transformers["between"]
 
     @property
     def latencies(self) -> tuple[float, float, float, float]:

@@ -175,12 +175,14 @@ def with_leaves(
     changed["scenario"] = _with(
         setting.scenario, {name: change(value, name, OF_SCENARIO) for name, value in options.items()}
     )
+    known = constants
     constants, learned = _constants(constants, change, reaches)
     if setting.layout is None:
         if reaches(f"{setting.workload.id}."):
             changed["workload"] = _workload(setting.workload, change)
-        if has_layouts(setting.workload) and _reaches_transformers(reaches):
-            constants = constants._replace(transformers=_named(constants.transformers, change))
+        if _reaches_transformers(reaches):
+            named = _named(constants.transformers, change, known)
+            constants = constants._replace(transformers=named)
     else:
         changed["layout"] = _layout(setting.layout, changed, change)
         network = setting.workload
@@ -188,7 +190,7 @@ def with_leaves(
         if any(part is not getattr(network, name) for name, part in parts.items()):
             changed["workload"] = replace(network, **parts)
         changed["framework"] = _software(setting, change)
-        learned[TRANSFORMERS] = _parameters(change, reaches)
+        learned[TRANSFORMERS] = _parameters(change, reaches, known)
     return Leaves(setting._replace(**changed), constants, learned)
 
 
@@ -282,25 +284,27 @@ def _software(setting: Setting, change: Change) -> Any:
     return _with(facts, {"gradient_bytes": travels})
 
 
-def _parameters(change: Change, reaches: Reaches) -> Any:
+def _parameters(change: Change, reaches: Reaches, constants: Calibration) -> Any:
     known = transformers.shipped()
     if not _reaches_transformers(reaches):
         return known
-    return _with(known, {"parameters": _named(known.parameters, change)})
+    return _with(known, {"parameters": _named(known.parameters, change, constants)})
 
 
 def _reaches_transformers(reaches: Reaches) -> bool:
     """Return whether a change reaches any number that is learned of transformers."""
-    return reaches("transformers.") or reaches("efficiency.")
+    return any(map(reaches, ("transformers.", "efficiency.", "constants.")))
 
 
-def _named(parameters: Mapping[str, float], change: Change) -> dict[str, Any]:
-    return {
-        name: change(value, f"efficiency.{name}", FITTED)
-        if name.partition("/")[0] in SIZES
-        else change(value, f"transformers.{name}", OF_TRANSFORMERS)
-        for name, value in parameters.items()
-    }
+def _named(parameters: Mapping[str, float], change: Change, constants: Calibration) -> dict[str, Any]:
+    def changed(name: str, value: float) -> Any:
+        if name.partition("/")[0] in SIZES:
+            return change(value, f"efficiency.{name}", FITTED)
+        if name in transformers.OF_ALL_NETWORKS:
+            return change(value, f"constants.{name}", _source_of(name, value, constants))
+        return change(value, f"transformers.{name}", OF_TRANSFORMERS)
+
+    return {name: changed(name, value) for name, value in parameters.items()}
 
 
 def _data(workload: Workload, change: Change) -> dict[str, Any]:

@@ -48,7 +48,7 @@ EFFECTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "flash": ("the kernel of attention", ("flash", "score")),
     "newest_flash": ("the generation of that kernel", ("flash_newest", "flash_hopper")),
     "biased_attention": ("scores with a bias", ("biased",)),
-    "hides_data": ("gradients during the backward pass or after it", ("data_window", "contention")),
+    "hides_data": ("gradients during the backward pass or after it", ("between", "inside")),
     "hides_tensor": ("tensor parallelism's traffic hidden or not", ("tensor_hidden",)),
     "gradient_bytes": ("bytes of a gradient", ("between", "inside")),
     "casts_weights": ("weights cast for every micro-batch", ("update",)),

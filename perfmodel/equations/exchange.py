@@ -71,6 +71,35 @@ def with_waits(communication_time: Real, cycle_wait_time: Real) -> Real:
     return communication_time + cycle_wait_time
 
 
+CONTENDING_UNITS = 80
+"""Multiprocessors of the accelerator that the cost of hiding is stated for: a V100's."""
+
+
+@formula(cites=())
+def hiding_cost_of_units(reference_cost: Real, compute_units: Real) -> Real:
+    r"""Cost of hiding a collective whose channels keep as many multiprocessors busy on every accelerator.
+
+    .. math:: c = \min\left(1, \kappa\,\frac{80}{u}\right)
+
+    Parameters
+    ----------
+    reference_cost : kappa [1], of an accelerator of 80 multiprocessors
+    compute_units : u [1], multiprocessors
+
+    Returns
+    -------
+    hiding_cost [1]
+
+    Examples
+    --------
+    Of 80 multiprocessors 20 serve the collective; of 160 an eighth.
+
+    >>> hiding_cost_of_units(0.25, 160)
+    0.125
+    """
+    return ops.minimum(1.0, reference_cost * CONTENDING_UNITS / compute_units)
+
+
 @formula(cites=())
 def shared_hiding_cost(hiding_cost: Real, inner_time: Real, communication_time: Real) -> Real:
     r"""Cost of hiding where the accelerators themselves move only a part of the messages.

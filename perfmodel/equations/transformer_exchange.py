@@ -163,16 +163,18 @@ def busy_collective_time(
     bend_time: Real,
     inner_wire_time: Real,
     outer_wire_time: Real,
+    kernel_wire_time: Real,
     inner_share: Real,
     outer_share: Real,
 ) -> Real:
     r"""Time of a collective of a training step: as on its own, but at most a share of the nominal bandwidth.
 
     .. math:: T = A + W S + r\sqrt{\frac{W S}{1 + W S / b}}, \quad
-        W = \max\left(W_0, \frac{W_i}{s_i}, \frac{W_e}{s_e}\right)
+        W = \max\left(W_0, \frac{W_i}{s_i}, \min\left(\frac{W_e}{s_e}, W_k\right)\right)
 
     Beside computation a collective has fewer channels and shares memory, and its peers come late.  A slow
-    transport, which does not reach that share on its own, loses nothing more.
+    transport, which does not reach that share on its own, loses nothing more; nor does the kernel's TCP,
+    which whoever spares the kernel its work may use as well.
 
     Parameters
     ----------
@@ -183,6 +185,7 @@ def busy_collective_time(
     bend_time : b [s]
     inner_wire_time : W_i [s/B], of one byte at the nominal rate inside a node; 0 for a rank alone in its node
     outer_wire_time : W_e [s/B], at that of the adapters; 0 on one node
+    kernel_wire_time : W_k [s/B], on its own by the kernel's TCP over these adapters; 0 on one node
     inner_share : s_i [1], of the nominal rate
     outer_share : s_e [1]
 
@@ -194,10 +197,16 @@ def busy_collective_time(
     --------
     1 MB that takes 1 ms on its own, at half of a link that could carry it in 0.6 ms; 20 us to start.
 
-    >>> round(busy_collective_time(1e6, 20e-6, 1e-9, 0, 1, 0.6e-9, 0, 0.5, 1) * 1e3, 6)
+    >>> round(busy_collective_time(1e6, 20e-6, 1e-9, 0, 1, 0.6e-9, 0, 0, 0.5, 1) * 1e3, 6)
     1.22
+
+    Adapters that could carry it in 0.9 ms, of which computation leaves 0.6: 1.5 ms, and 1.2 by the kernel.
+
+    >>> round(busy_collective_time(1e6, 0, 1e-9, 0, 1, 0, 0.9e-9, 1.2e-9, 1, 0.6) * 1e3, 6)
+    1.2
     """
-    slowest = ops.maximum(inner_wire_time / inner_share, outer_wire_time / outer_share)
+    outer = ops.minimum(outer_wire_time / outer_share, kernel_wire_time)
+    slowest = ops.maximum(inner_wire_time / inner_share, outer)
     wire = ops.maximum(wire_time, slowest) * message_bytes
     return start_time + wire + ramp * ops.sqrt(wire / (1 + wire / bend_time))
 
@@ -250,17 +259,19 @@ def beyond_attention_time(communication_time: Real, attention_time: Real, hidden
 
 
 @formula(cites=())
-def beyond_window_time(communication_time: Real, overlap_window: Real) -> Real:
+def beyond_window_time(communication_time: Real, overlap_window: Real, last_time: Real) -> Real:
     r"""What a window of computation does not hide of the traffic of a whole step, smoothed.
 
-    .. math:: t_x = \left(t_w^3 + t_c^3\right)^{1/3} - t_w
+    .. math:: t_x = t_l + \left(t_w^3 + (t_c - t_l)^3\right)^{1/3} - t_w
 
     Gradients come in pieces, some too late to hide: a little is left long before traffic outlasts the window.
+    Those of the embeddings are there when the backward pass has ended, and nothing hides them.
 
     Parameters
     ----------
     communication_time : t_c [s]
     overlap_window : t_w [s]
+    last_time : t_l [s], of the gradients that are ready last; no longer than t_c
 
     Returns
     -------
@@ -268,12 +279,13 @@ def beyond_window_time(communication_time: Real, overlap_window: Real) -> Real:
 
     Examples
     --------
-    Both one second: the cube root of 2, less 1.
+    Both one second, and half a second after the window: the cube root of 2, less 1, and that half.
 
-    >>> round(beyond_window_time(1.0, 1.0), 4)
-    0.2599
+    >>> round(beyond_window_time(1.5, 1.0, 0.5), 4)
+    0.7599
     """
-    longer = ops.maximum(communication_time, overlap_window)
-    shorter = ops.minimum(communication_time, overlap_window)
+    within = communication_time - last_time
+    longer = ops.maximum(within, overlap_window)
+    shorter = ops.minimum(within, overlap_window)
     whole = longer * (1 + (shorter / ops.maximum(longer, 1e-30)) ** 3) ** (1 / 3)
-    return whole - overlap_window
+    return whole - overlap_window + last_time

@@ -22,7 +22,6 @@ ITERATIONS, REFIT_ITERATIONS = 3, 6
 
 DEVIATIONS = {
     "link/ethernet-tcp": 0.05,
-    "link/infiniband": 0.15,
     "link/pcie": 0.20,
     "link/nvlink": 0.15,
     "tcp_ceiling": 0.70,

@@ -146,10 +146,11 @@ def _network_limit(setting: Setting, job: Job) -> str | None:
     if capped(link, setting.node, setting.nics, asked.network_cap) is not link:
         return with_remedy(limit_words(setting, "machine"), "machine")
     alone = link.bandwidth.value * float(at.outer_wire_time) / float(at.wire_time)
-    share = learned["between"]
+    outer = min(at.outer_wire_time / learned["between"], at.kernel_wire_time)
+    share = float(at.outer_wire_time) / float(outer)
     if flow_binds(link, setting.connections):
         return connections_limit(link, setting.connections, alone)
-    if alone > share * link.bandwidth.value:
+    if alone > (1 + 1e-9) * share * link.bandwidth.value:
         return (
             f"computation beside it: a collective gets at most {share:.0%} of a port then, "
             f"{show(share * link.bandwidth.value, 'B/s')} of {link.id}, and {show(alone, 'B/s')} alone "

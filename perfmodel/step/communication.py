@@ -11,6 +11,7 @@ from perfmodel.calibration import Calibration
 from perfmodel.collectives.all_reduce import ALWAYS, algorithms
 from perfmodel.collectives.generation import adds
 from perfmodel.equations.exchange import (
+    hiding_cost_of_units,
     partitioned_times,
     shared_hiding_cost,
     time_beyond_passes,
@@ -21,6 +22,7 @@ from perfmodel.equations.overlap import exposed_communication_time
 from perfmodel.equations.parameter_server import parameter_server_time, pipelined_parameter_server_time
 from perfmodel.equations.ring_all_reduce import ring_all_reduce_time
 from perfmodel.resolve import Setting
+from perfmodel.specs.accelerator import Accelerator
 from perfmodel.step.computation import Computation
 from perfmodel.step.fabric import Fabric, adds_on_accelerators
 from perfmodel.step.layout import gradient_group
@@ -163,12 +165,20 @@ def hiding_cost(setting: Setting, communication_time: Any, on: Fabric, constants
     """
     if not adds_on_accelerators(setting):
         return 0.0
+    cost = cost_of_sums(setting.accelerator, constants)
     if setting.strategy == "all-reduce":
-        return constants.contention
+        return cost
     whole = layer_bytes(setting).sum(keepdims=True)
     g = setting.accelerators_per_node
     inside: Any = ring_all_reduce_time(g, whole, on.intra_hop_latency, on.intra_link_bandwidth)
-    return shared_hiding_cost(constants.contention, inside.sum(axis=-1), communication_time)
+    return shared_hiding_cost(cost, inside.sum(axis=-1), communication_time)
+
+
+def cost_of_sums(accelerator: Accelerator, constants: Calibration) -> Any:
+    """Return the computation lost for each second of a collective that accelerators carry out themselves."""
+    if accelerator.compute_units is None or accelerator.is_tpu:
+        return constants.contention
+    return hiding_cost_of_units(constants.contention, accelerator.compute_units)
 
 
 def _priority(setting: Setting, work: Computation, variants: Fabric) -> tuple[Any, Any]:

@@ -23,7 +23,7 @@ from perfmodel.equations.scaling import (
 )
 from perfmodel.errors import InputError
 from perfmodel.resolve import ONE_PROCESS, Setting
-from perfmodel.step.communication import communication, hiding_cost
+from perfmodel.step.communication import communication, cost_of_sums, hiding_cost
 from perfmodel.step.computation import Computation, along_layers, computation
 from perfmodel.step.fabric import Fabric, fabric
 from perfmodel.step.layout import gradient_group
@@ -225,7 +225,7 @@ def visit_time(setting: Setting, work: Computation, on: Fabric, constants: Calib
 
 def merging_cost(setting: Setting, constants: Calibration) -> float:
     """Return what every second of a hidden message costs, as merging for the least time weighs it."""
-    return constants.contention if setting.strategy == "all-reduce" else 0.0
+    return cost_of_sums(setting.accelerator, constants) if setting.strategy == "all-reduce" else 0.0
 
 
 def _ways(setting: Setting, on: Fabric) -> list[Setting]:

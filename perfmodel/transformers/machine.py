@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perfmodel import ops
-from perfmodel.collectives.model import curve, fitted
+from perfmodel.collectives.model import curve, fitted, kernel_bandwidth
 from perfmodel.collectives.place import USUAL_YEAR, Point, place_of
 from perfmodel.collectives.racks import Racks
 from perfmodel.equations.link_rates import node_bandwidth
@@ -202,9 +202,10 @@ class Way(NamedTuple):
     bend_time: Any
     inner_wire_time: Any
     outer_wire_time: Any
+    kernel_wire_time: Any
 
 
-NOWHERE = Way(0.0, 0.0, 0.0, 1.0, 0.0, 0.0)
+NOWHERE = Way(0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 
 
 class Groups(NamedTuple):
@@ -306,11 +307,12 @@ def _way(where: _Somewhere) -> Way:
     point: Point = where.what
     at, ranks = place_of(point), point.group_size
     share = (ranks - 1) / ranks
-    volume = {"all-reduce": 2 * share, "all-gather": share}.get(point.collective, 1.0)
+    volume, p = {"all-reduce": 2 * share, "all-gather": share}.get(point.collective, 1.0), fitted().parameters
     return Way(
-        *curve(at, fitted().parameters),
+        *curve(at, p),
         volume / point.link.bandwidth.value if at.per_node > 1 else 0.0,
         volume / (at.port * at.adapters) if at.nodes > 1 else 0.0,
+        volume / (kernel_bandwidth(at, p, 1.0) * at.adapters) if at.nodes > 1 else 0.0,
     )
 
 

@@ -80,8 +80,6 @@ PARAMETERS: dict[str, Prior] = {
     "tensor_hidden": Prior(0.40, 0.40, "of tensor parallelism's traffic, where the stack hides any"),
     "context_window": Prior(0.70, 0.30, "of attention, that hides the ring of keys and values"),
     "send_exposed": Prior(0.50, 0.50, "of sends between stages"),
-    "data_window": Prior(0.75, 0.20, "of the computation that could hide gradients and parameters"),
-    "contention": Prior(0.12, 0.30, "computation lost for a second of hidden traffic"),
     "nodes": Prior(0.004, 0.70, "growth of a step with each doubling of nodes"),
     # the rest
     "update": Prior(30.0, 0.25, "that the optimizer moves for a parameter [B]"),
@@ -95,21 +93,27 @@ Values = Mapping[str, Any]
 """Parameters by name."""
 
 
-@cache
-def half_rates() -> dict[str, float]:
-    """Return where a product reaches half its rate, by ``SIZE/GROUP``, as all networks' runs say.
+OF_ALL_NETWORKS = ("contention",)
+"""Constants of ``Calibration`` that hold for a step of a transformer as for any other."""
 
-    They are those of the fit to data-parallel training (half_depth 56, half_work 4,330): from the same priors
-    the runs of transformers come to 63 and 4,160, and sources that are left out are missed by as much.
+
+@cache
+def shared() -> dict[str, float]:
+    """Return what the runs of all networks say: half rates of products, and ``OF_ALL_NETWORKS``.
+
+    They are those of the fit to data-parallel training.  Where a product reaches half its rate (half_depth
+    56, half_work 4,330) runs of transformers come to 63 and 4,160 from the same priors; sources that are
+    left out are missed by as much.
     """
-    return calibration().efficiency.half_rates
+    known = calibration()
+    return known.efficiency.half_rates | {name: getattr(known, name) for name in OF_ALL_NETWORKS}
 
 
 def named(scores: Array) -> dict[str, float]:
     """Return the parameters by name, from standard scores of their priors, shape (parameters,)."""
     table = np.array([prior[:2] for prior in PARAMETERS.values()])
     learned = (table[:, 0] * np.exp(scores * table[:, 1])).tolist()
-    return dict(zip(PARAMETERS, learned, strict=True)) | half_rates()
+    return dict(zip(PARAMETERS, learned, strict=True)) | shared()
 
 
 def scores_of(means: Mapping[str, float]) -> Array:
@@ -154,7 +158,7 @@ def fitted() -> Fitted:
 def shipped() -> Fitted:
     """The same, never traced, and read once."""
     table = of_transformers()
-    parameters = {name: table["parameters"][name] for name in PARAMETERS} | half_rates()
+    parameters = {name: table["parameters"][name] for name in PARAMETERS} | shared()
     return Fitted(
         parameters,
         table["spreads"],

@@ -120,7 +120,9 @@ def software_of(stack: Release, chip: Chip, model: Dimensions, layout: Layout, o
     zero_3 = layout.sharding == ZERO_3
     generation = where(chip.capability == 0, AMPERE, chip.capability)
     flash = generation >= stack.flash_from and not model.is_encoder_decoder
-    travels = 2.0 if options.precision == "fp16" else ops.number(stack.gradient_bytes)
+    # autocast, which keeps all in fp32, is called fp16 as well
+    halves = options.precision == "fp16" and stack.states != "full"
+    travels = 2.0 if halves else ops.number(stack.gradient_bytes)
     weight, gradient, states = STATE_BYTES[stack.states]
     logit = where(
         layout.tensor_parallel > 1, stack.parallel_logit_bytes or stack.logit_bytes, stack.logit_bytes

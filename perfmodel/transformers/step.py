@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from perfmodel import ops
+from perfmodel.equations.exchange import hiding_cost_of_units
 from perfmodel.equations.interleaved_pipeline import interleaved_bubble_time
 from perfmodel.equations.low_rank import adapter_parameters
 from perfmodel.equations.transformer_exchange import activation_message_bytes, beyond_window_time
@@ -90,7 +91,7 @@ def step_of(job: Job, p: Values, layer: Layer | None = None) -> Step:
     exposed, hidden, own = _data(job, p, layer_time, layer.backward)
     update = update_time(job, p, on, own)
     overhead = where(job.stack.slow_start, p["step_slow"], p["step"])
-    contention = p["contention"] * hidden
+    contention = hiding_cost(job, p) * hidden
     work = time_of_parts(
         passes=pipelined_time(steps, slowest, bubble),
         stage_sends=sends,
@@ -226,9 +227,24 @@ def _data(job: Job, p: Values, layer_time: Any, backward: Any) -> tuple[Any, Any
     further = backward * (layout.accumulation_steps - 1)
     passes = where(layout.sharding == ZERO_2, layer_time + further, passes)
     passes = where(layout.sharding == ZERO_3, layer_time * layout.accumulation_steps, passes)
-    window = where(software.hides_data, layers * passes * p["data_window"], 0.0)
-    exposed = beyond_window_time(traffic, window)
+    window = where(software.hides_data, layers * passes, 0.0)
+    exposed = beyond_window_time(traffic, window, ops.minimum(_last(job, p), traffic))
     return exposed, traffic - exposed, own
+
+
+def hiding_cost(job: Job, p: Values) -> Any:
+    """Return the computation lost for each second of traffic between replicas that it hides [1]."""
+    of_units = hiding_cost_of_units(p["contention"], job.chip.compute_units)
+    return ops.where(job.chip.is_tpu, p["contention"], of_units)
+
+
+def _last(job: Job, p: Values) -> Any:
+    """Time of the gradients of the embeddings, which are ready when the backward pass has ended [s]."""
+    layout, software, groups = job.layout, job.stack, job.groups
+    table = ops.where(software.adapts, 0.0, job.model.embedding_parameters / layout.tensor_parallel)
+    last = software.gradient_bytes * table
+    scattered, summed = (travel_time(way, last, p) for way in (groups.gather, groups.reduce))
+    return ops.where(layout.sharding > 0, scattered, summed)
 
 
 def _traffic(job: Job, p: Values, held: Any, trained: Any, gather_way: Any, reduce_way: Any) -> Any:

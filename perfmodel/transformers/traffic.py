@@ -15,7 +15,7 @@ from perfmodel.specs.layout import ZERO_2, ZERO_3
 from perfmodel.transformers.job import Job
 from perfmodel.transformers.layer import any_of, travel_time
 from perfmodel.transformers.parameters import Values
-from perfmodel.transformers.step import Step, held_parameters, trained_parameters
+from perfmodel.transformers.step import Step, held_parameters, hiding_cost, trained_parameters
 
 
 class Row(NamedTuple):
@@ -105,7 +105,7 @@ def traffic_of(job: Job, step: Step, p: Values) -> list[Row]:
         )
     )
     together = "reduce-scatter, all-gather" if any_of(layout.sharding > 0) else "all-reduce"
-    hidden = step.contention_time / p["contention"]
+    hidden = step.contention_time / hiding_cost(job, p)
     where, passes = ops.where, layout.accumulation_steps
     gathers = where(job.stack.keeps_gathered, 1, passes) * where(layout.sharding == ZERO_3, 2, 0)
     messages = where(
