@@ -126,11 +126,6 @@ class Calibration(NamedTuple):
     """What a user's own runs say beside all of this."""
 
     @property
-    def busy_fraction(self) -> float:
-        """Share of adapters' rate that collectives get at most beside computation, as transformers teach."""
-        return self.transformers["between"]
-
-    @property
     def latencies(self) -> tuple[float, float, float, float]:
         """What was learned from collectives, in the order of ``LATENCIES`` [s]."""
         return self.launch_time, self.library_hop_latency, self.host_latency, self.crowd_latency

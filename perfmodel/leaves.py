@@ -180,7 +180,7 @@ def with_leaves(
     if setting.layout is None:
         if reaches(f"{setting.workload.id}."):
             changed["workload"] = _workload(setting.workload, change)
-        if _reaches_transformers(reaches):
+        if has_layouts(setting.workload) and _reaches_transformers(reaches):
             named = _named(constants.transformers, change, known)
             constants = constants._replace(transformers=named)
     else:

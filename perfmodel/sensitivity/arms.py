@@ -20,7 +20,6 @@ from perfmodel.step.fabric import (
     busiest_ports,
     crosses_network,
     inside_link,
-    most_of_ports,
     port_times,
 )
 from perfmodel.step.input_wait import stage_times
@@ -120,7 +119,7 @@ def _rates(case: Case, on: Fabric) -> list[Choice]:
 def _caps(setting: Setting, constants: Calibration) -> dict[str, float]:
     """What may bind the adapters of a node together [B/s], with what racks and servers leave of any."""
     limits = adapter_limits(setting, constants)
-    share = fraction(setting.inter_link, constants, most=most_of_ports(setting, constants))
+    share = fraction(setting.inter_link, constants)
     arms = {f"{share:.0%} of its bandwidth": limits.pop("link")}
     return arms | {limit_words(setting, name): rate for name, rate in limits.items()}
 

@@ -161,8 +161,7 @@ def _adapter_limits(
     nics = setting.nics * joined
     slower = rack_factor(setting) if slowdown is None else slowdown
     usual = usual_connections(setting.strategy)
-    most = most_of_ports(setting, calibration)
-    limits: dict[str, Any] = {**port_limits(link, calibration, setting.connections, usual, slower, most)}
+    limits: dict[str, Any] = {**port_limits(link, calibration, setting.connections, usual, slower)}
     share = calibration.server_fraction if served and link.passes_kernel else 1.0
     is_plain = share == slower == 1.0
     if nics > 1 or not is_plain:
@@ -190,11 +189,6 @@ def _adapter_limits(
             crossed = racks.server_slowdown(setting.nodes, setting.servers, both)
             limits["uplinks"] = node_bandwidth(sent, 1, 1.0, crossed)
     return limits
-
-
-def most_of_ports(setting: Setting, calibration: Calibration) -> float:
-    """Return the share of adapters that gradients get at most: beside computation where that adds them up."""
-    return calibration.busy_fraction if setting.strategy == "all-reduce" else 1.0
 
 
 def _own_port(setting: Setting, calibration: Calibration, shared: dict[str, float], between: Any) -> Any:
@@ -232,7 +226,7 @@ def _share_of_cap(setting: Setting, calibration: Calibration, whole: float, slow
     link = setting.inter_link
     below: Any = ops.maximum(1.0, setting.nics * link.bandwidth.value / whole)
     ceiling = tcp_ceiling(calibration, setting.connections, usual_connections(setting.strategy))
-    share = fraction(link, calibration, ceiling, slower * below, most_of_ports(setting, calibration))
+    share = fraction(link, calibration, ceiling, slower * below)
     if link.id == setting.node.inter_link or link.passes_kernel:
         return share
     least: Any = ops.maximum(share, calibration.link_fraction[KERNEL_TCP])

@@ -35,11 +35,7 @@ def narrowest(limits: dict[str, float]) -> float:
 
 
 def fraction(
-    link: Link,
-    calibration: Calibration,
-    ceiling: float | None = None,
-    slowdown: float = 1.0,
-    most: float = 1.0,
+    link: Link, calibration: Calibration, ceiling: float | None = None, slowdown: float = 1.0
 ) -> float:
     """Share of a link's rate that bulk transfers reach: its own where measured, else its kind's.
 
@@ -52,7 +48,6 @@ def fraction(
     link, calibration : what is known of it
     ceiling : what the kernel's TCP carries at most over one adapter [B/s]; by default by usual connections
     slowdown : how many times less than its rate uplinks, or a machine's limit, leave of a port [1]
-    most : share that a transport between nodes gets at most which spares the kernel its work [1]
     """
     if link.achieved_fraction is not None:
         return link.achieved_fraction.value
@@ -65,7 +60,7 @@ def fraction(
         return own
     rate = link.bandwidth.value
     sent: Any = rate if slowdown == 1 else node_bandwidth(rate, 1, 1.0, slowdown)
-    spared = ops.minimum(known[RDMA] if link.passes_kernel else own, most)
+    spared = known[RDMA] if link.passes_kernel else own
     share: Any = kernel_spared_fraction(spared, known[KERNEL_TCP], most, sent)
     if link.passes_kernel:
         share = ops.minimum(own, share)
@@ -93,14 +88,13 @@ def port_limits(
     connections: int,
     usual: int = NCCL_CONNECTIONS,
     slowdown: float = 1.0,
-    most: float = 1.0,
 ) -> dict[str, float]:
     """Return what may bind bulk transfers over one adapter or port [B/s], by ``adapter_limits``' names.
 
     Takes what ``tcp_ceiling`` and ``fraction`` take.
     """
     ceiling = tcp_ceiling(calibration, connections, usual)
-    share = fraction(link, calibration, ceiling, slowdown, most)
+    share = fraction(link, calibration, ceiling, slowdown)
     limits: dict[str, Any] = {"link": achieved_bandwidth(link.bandwidth.value, share)}
     if link.passes_kernel:
         limits["kernel"] = ceiling
