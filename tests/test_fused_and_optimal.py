@@ -13,7 +13,7 @@ from perfmodel.equations.fusion import CYCLE_TIME, FUSION_THRESHOLD_BYTES
 from perfmodel.prediction.assemble import predict, settled
 from perfmodel.specs.scenario import Overlap, Scenario
 from perfmodel.specs.store import Catalogue
-from perfmodel.step.communication import message_times
+from perfmodel.step.communication import cost_of_sums, message_times
 from perfmodel.step.messages import messages
 from perfmodel.step.parts import computation_of, fabric_of
 from perfmodel.step.terms import added
@@ -68,7 +68,7 @@ def simulated(scenario: Scenario) -> tuple[float, float, int]:
     backward = float(work.backward_by_layer.sum())
     hidden = sum(min(end, backward) - min(start, backward) for start, end, _ in sent)
     exposed = max(0.0, sent[-1][1] - backward)
-    return exposed + constants.contention * hidden, hidden + exposed, len(sent)
+    return exposed + cost_of_sums(setting.accelerator, constants) * hidden, hidden + exposed, len(sent)
 
 
 @pytest.mark.parametrize("asked", configurations(60, seed=1), ids=range(60))

@@ -44,7 +44,7 @@ def servers(
 
     >>> times = {row.name: row.time for row in servers(workers=64, servers=64, gradient_size="10GB").rows}
     >>> round(times["apart, in blocks"], 2), round(times["none: a ring"], 2)
-    (3.62, 7.14)
+    (3.73, 7.36)
     """
     expect(COUNT, workers=workers, servers=servers)
     expect(TEXT, inter_link=inter_link)
