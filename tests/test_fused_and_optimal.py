@@ -97,7 +97,7 @@ def test_tensors_gather_while_a_message_is_on_its_way() -> None:
     )
     added, alone, count = simulated(scenario)
     assert 20 <= count <= 30
-    contention = calibration().contention
+    contention = calibration().contention * 80 / 56  # of 56 multiprocessors
     assert (added - contention * alone) / (1 - contention) < 0.005
 
 

@@ -171,7 +171,7 @@ def test_the_pages_say_what_limits_a_job_by_it(eighth):
 
 
 def test_what_hidden_messages_cost_is_a_term_of_its_own():
-    """Nearly all of an exchange that hides behind ResNet-101 on 32 x 4 P100 is paid for by computation, on 56 multiprocessors."""
+    """Nearly all of an exchange that hides behind ResNet-101 on 32 x 4 P100 (56 units) slows computation."""
     job = {"workload": "resnet101", "accelerator": "p100-pcie-16gb", "node": "pcie-workstation-4gpu"}
     job |= {"world_size": 128, "inter_link": "ib-edr-100g"}
     answer = predict(**job)

@@ -239,12 +239,14 @@ def hiding_cost(job: Job, p: Values) -> Any:
 
 
 def _last(job: Job, p: Values) -> Any:
-    """Time of the gradients of the embeddings, which are ready when the backward pass has ended [s]."""
+    """Time of the gradients of the embeddings, which are ready when the backward pass has ended [s].
+
+    Adapters leave the embeddings as they are.
+    """
     layout, software, groups = job.layout, job.stack, job.groups
-    table = ops.where(software.adapts, 0.0, job.model.embedding_parameters / layout.tensor_parallel)
-    last = software.gradient_bytes * table
+    last = software.gradient_bytes * job.model.embedding_parameters / layout.tensor_parallel
     scattered, summed = (travel_time(way, last, p) for way in (groups.gather, groups.reduce))
-    return ops.where(layout.sharding > 0, scattered, summed)
+    return ops.where(software.adapts, 0.0, ops.where(layout.sharding > 0, scattered, summed))
 
 
 def _traffic(job: Job, p: Values, held: Any, trained: Any, gather_way: Any, reduce_way: Any) -> Any:
