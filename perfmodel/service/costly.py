@@ -12,6 +12,8 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from pebble import CONSTS
+
 from perfmodel.errors import InputError
 from perfmodel.service import commands
 from perfmodel.service.logs import event, to_standard_error
@@ -28,10 +30,13 @@ RARELY = 50_000
 GRACE = 5
 """Seconds beyond the time limit after which a process ends itself: the service, which would have, is gone."""
 Function = Callable[..., Any]
+PIPE_SECONDS = 10.0
+"""Time that a process may hold the pipe it shares: one that was killed there would hold it for ever."""
 
 
 def prepare(memory_bytes: int, nice: int) -> None:
     """Get a new process ready: what its memory may hold, and who comes before it."""
+    CONSTS.channel_lock_timeout = PIPE_SECONDS
     os.setsid()  # signals of a terminal are for the service, which ends its processes when they are done
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

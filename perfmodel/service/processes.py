@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
-from pebble import ProcessExpired, ProcessPool
+from pebble import CONSTS, ProcessExpired, ProcessPool
 
 from perfmodel.service import costly
 
@@ -59,6 +59,7 @@ class Processes:
     def _made(self) -> ProcessPool:
         for name in ONE_THREAD:  # before the process starts that others are forked from
             os.environ.setdefault(name, "1")
+        CONSTS.channel_lock_timeout = costly.PIPE_SECONDS
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(["perfmodel.service.warm"])
         return ProcessPool(
