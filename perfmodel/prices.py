@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from typing_extensions import TypedDict
+
 from perfmodel.equations.cost import amortised_machine_price
 from perfmodel.errors import InputError
 from perfmodel.specs.conditions import Conditions
@@ -29,6 +31,27 @@ class Price(NamedTuple):
     """Of the grid of the region [g CO2/kWh]; None where that is not known."""
     node: str | None = None
     """Whose price it is."""
+
+
+class NodePrice(TypedDict):
+    """What one node costs, and who says so."""
+
+    usd_per_hour: float
+    """Of one node [USD/h]."""
+    basis: str
+    """``on demand``, ``given`` or ``purchase``."""
+    instance: str | None
+    """The provider's name of it; null where nobody rents it out."""
+    region: str | None
+    """Where the price holds; null where it was given."""
+    date: str | None
+    """When it was read; null where it was given."""
+    source: str | None
+    """Who says so; null where it was given."""
+    carbon_intensity: float | None
+    """Of the grid of the region [g CO2/kWh]; null where that is not known."""
+    node: str | None
+    """Id of the node."""
 
 
 def offers_of(catalogue: Catalogue, node: str, region: str | None = None) -> list[Instance]:

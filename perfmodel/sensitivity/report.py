@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 from perfmodel.calibration import Calibration
 from perfmodel.link_caveats import cap_note
 from perfmodel.prediction.memory import unfit
-from perfmodel.prices import price_words
+from perfmodel.prices import NodePrice, price_words
 from perfmodel.sensitivity.arms import choices
 from perfmodel.sensitivity.crossovers import crossovers
 from perfmodel.sensitivity.elasticity import Elasticity, Sensitivity, sums
@@ -18,27 +18,6 @@ from perfmodel.specs.store import Catalogue
 
 MOST = 1e3
 """An elasticity beyond it is a jump: the input moves a threshold."""
-
-
-class SensitivityPrice(TypedDict):
-    """What one node costs, and who says so."""
-
-    usd_per_hour: float
-    """Of one node [USD/h]."""
-    basis: str
-    """``on demand``, ``given`` or ``purchase``."""
-    instance: str | None
-    """The provider's name of it; null where nobody rents it out."""
-    region: str | None
-    """Where the price holds; null where it was given."""
-    date: str | None
-    """When it was read; null where it was given."""
-    source: str | None
-    """Who says so; null where it was given."""
-    carbon_intensity: float | None
-    """Of the grid of the region [g CO2/kWh]; null where that is not known."""
-    node: str | None
-    """Id of the node."""
 
 
 class Sides(TypedDict):
@@ -122,7 +101,7 @@ class SensitivityReport(TypedDict):
     iteration_time: float
     cost_per_1000_samples: float | None
     """[USD]; null where no price is known."""
-    price: SensitivityPrice | None
+    price: NodePrice | None
     """Of one node; null where none is known."""
     price_words: str | None
     """The price in words; null where none is known."""

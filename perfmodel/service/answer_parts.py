@@ -4,28 +4,8 @@ from typing import NotRequired
 
 from typing_extensions import TypedDict
 
+from perfmodel.prices import NodePrice
 from perfmodel.recipes import Evidence
-
-
-class NodePrice(TypedDict):
-    """What one node costs, and who says so."""
-
-    usd_per_hour: float
-    """Of one node [USD/h]."""
-    basis: str
-    """``on demand``, ``given`` or ``purchase``."""
-    instance: str | None
-    """The provider's name of it; null where nobody rents it out."""
-    region: str | None
-    """Where the price holds; null where it was given."""
-    date: str | None
-    """When it was read; null where it was given."""
-    source: str | None
-    """Who says so; null where it was given."""
-    carbon_intensity: float | None
-    """Of the grid of the region [g CO2/kWh]; null where that is not known."""
-    node: str | None
-    """Id of the node."""
 
 
 class ServerNodes(TypedDict):
