@@ -5,9 +5,10 @@ widgets of a page and the words of the JSON schema.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from inspect import Parameter, Signature, cleandoc, signature
+from inspect import Parameter, Signature, cleandoc, get_annotations, signature
 from types import GenericAlias, NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, NamedTuple, Self, TypeVar, Union, get_args, get_origin
 
@@ -74,13 +75,24 @@ class Declared(NamedTuple):
     default: Any
     unit: str
     """Of a number; 1 of a count of things."""
-    words: str
-    """What it is, in a sentence or two."""
+    template: str
+    """What it is, in a sentence or two, with other options in braces: ``{base_batch}``."""
     usual: str
     """What is taken where nothing is said, in words; empty where that goes without saying."""
     info: OptionInfo
     many: bool = False
     """Whether it takes several values, each of ``type``."""
+    group: str = ""
+    """Heading under which people find it."""
+
+    @property
+    def words(self) -> str:
+        """What it is, other options by their names in Python and JSON."""
+        return self.words_with(lambda field: field)
+
+    def words_with(self, place: Callable[[str], str]) -> str:
+        """Return what it is, other options as ``place`` names a field."""
+        return _OTHER.sub(lambda found: place(found[1]), self.template)
 
     def takes(self, value: object) -> bool:
         """Whether a value is plainly one of its own; pydantic says what any other means, or what is wrong."""
@@ -103,6 +115,9 @@ class Declared(NamedTuple):
         words = self.info.label or name.replace("_", " ").replace("-", " ").capitalize()
         bare = self.type in (int, float) and self.unit not in ("", "1", *MEASURED)
         return f"{words} [{self.unit}]" if bare else words
+
+
+_OTHER = re.compile(r"\{(\w+)\}")
 
 
 class PlainSignature:
@@ -233,8 +248,11 @@ def declared(cls: type) -> dict[str, Declared]:
     (<class 'int'>, '1', 'Network adapters per node.', 'all', 'Nics')
     """
     lines = {name: line for one in reversed(cls.__mro__) for name, line in _lines(one).items()}
+    groups = {
+        name: one.__dict__.get("group", "") for one in reversed(cls.__mro__) for name in get_annotations(one)
+    }
     return {
-        field: _declared(field, kind, metadata, default, *lines.get(field, ("", "", "")))
+        field: _declared(field, kind, metadata, default, *lines.get(field, ("", "", "")), groups[field])
         for field, kind, metadata, default in _fields(cls)
     }
 
@@ -290,7 +308,14 @@ def _fields(cls: type) -> Iterator[tuple[str, Any, list[Any], Any]]:
 
 
 def _declared(
-    field: str, kind: Any, metadata: list[Any], default: Any, unit: str, words: str, usual: str
+    field: str,
+    kind: Any,
+    metadata: list[Any],
+    default: Any,
+    unit: str,
+    words: str,
+    usual: str,
+    group: str,
 ) -> Declared:
     many = get_origin(kind) is tuple
     if many:
@@ -313,10 +338,11 @@ def _declared(
         above="gt" in bounds,
         default=default,
         unit=info.unit or unit,
-        words=words,
+        template=words,
         usual=usual,
         info=info,
         many=many,
+        group=group,
     )
 
 

@@ -129,8 +129,12 @@ class Record:
         model_fields_set: frozenset[str]
         """The fields that were given."""
 
-    def __init_subclass__(cls) -> None:
-        """Take the annotations of a class as its fields, after those of its base."""
+    group: ClassVar[str] = ""
+    """Heading under which people find the fields that the class itself declares."""
+
+    def __init_subclass__(cls, *, group: str = "") -> None:
+        """Take the annotations of a class as its fields, after those of its bases in their order."""
+        cls.group = group
         own = {
             name: Field(annotation, _default(cls.__dict__.get(name, REQUIRED)))
             for name, annotation in get_annotations(cls).items()
@@ -140,11 +144,13 @@ class Record:
             raise TypeError(
                 f"{cls.__name__}: no `from __future__ import annotations` where a record is declared"
             )
-        for name in cls.model_fields.keys() & cls.__dict__.keys() - own.keys():
+        bases = [base for base in cls.__bases__ if issubclass(base, Record)]
+        inherited = {name: field for base in bases for name, field in base.model_fields.items()}
+        for name in inherited.keys() & cls.__dict__.keys() - own.keys():
             raise TypeError(f"{cls.__name__}.{name}: annotate it, as the field that it takes the place of")
-        cls.model_fields = {**cls.model_fields, **own}
+        cls.model_fields = {**inherited, **own}
         late = [name for name in own if isinstance(cls.__dict__.get(name), Late)]
-        cls._late = (*cls._late, *late)
+        cls._late = (*dict.fromkeys(name for base in bases for name in base._late), *late)
         cls._blank = {name: field.default for name, field in cls.model_fields.items()}
         cls._every = frozenset(cls.model_fields)
         cls._required = frozenset(
