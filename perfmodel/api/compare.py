@@ -9,7 +9,7 @@ from perfmodel.arguments import FLAG, NAMES, TEXT, expect
 from perfmodel.comparison import Case, Comparison, case_of
 from perfmodel.comparison import compare as beside
 from perfmodel.errors import InputError
-from perfmodel.specs.conditions import Conditions, checked
+from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.keywords import scenario_from
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
@@ -53,7 +53,7 @@ def compare(
     expect(FLAG, time_to_target=time_to_target)
     if names is not None and len(names) != len(scenarios):
         raise InputError(f"names: {len(names)} of {len(scenarios)} scenarios; give one for each")
-    conditions = None if conditions is None else checked(conditions)
+    conditions = None if conditions is None else Conditions.model_validate(conditions)
     cases = []
     for index, scenario in enumerate(scenarios):
         if isinstance(scenario, Case):

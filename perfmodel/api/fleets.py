@@ -12,7 +12,7 @@ from perfmodel.planning.fleets import Fleets, Job, Length, Market
 from perfmodel.planning.fleets import fleets as compared
 from perfmodel.planning.fleets.market import ANY, CONDITIONS
 from perfmodel.planning.fleets.written import node_id
-from perfmodel.specs.conditions import LARGEST, Conditions, checked
+from perfmodel.specs.conditions import LARGEST, Conditions
 from perfmodel.specs.store import Catalogue
 from perfmodel.units import parse
 
@@ -119,7 +119,7 @@ def fleets(
         _of_links("switch_prices", switch_prices, catalogue, from_zero=True),
         _ports(switch_ports, catalogue),
         _amount("hour_value", hour_value, "USD"),
-        _of_fleets(Conditions() if conditions is None else checked(conditions)),
+        _of_fleets(Conditions() if conditions is None else Conditions.model_validate(conditions)),
     )
     length = Length(
         _amount("epochs", epochs, "1"),
@@ -131,7 +131,7 @@ def fleets(
 
 def _of_fleets(conditions: Conditions) -> Conditions:
     """Return conditions, none of which is one that changes nothing of a fleet."""
-    for name in conditions._fields:
+    for name in conditions.model_fields:
         if getattr(conditions, name) is not None and name not in CONDITIONS:
             option = {"node_failure_interval": "node-mtbf"}.get(name, name.replace("_", "-"))
             raise InputError(f"--{option}: has no say with --have; leave it out")

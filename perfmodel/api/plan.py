@@ -12,7 +12,7 @@ from perfmodel.planning import Goal, SearchResult, search
 from perfmodel.planning.report import launch, report
 from perfmodel.planning.verdict import named, notes, verdict
 from perfmodel.prediction.result import Ratio
-from perfmodel.specs.conditions import Conditions, checked
+from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.options import documented
 from perfmodel.specs.run import Run
 from perfmodel.tables import Record, Table, aligned
@@ -390,7 +390,7 @@ def plan(
         "global_batch_size": global_batch_size,
         "prices": {} if prices is None else prices,
         "purchase_prices": {} if purchase_prices is None else purchase_prices,
-        "conditions": Conditions() if conditions is None else checked(conditions),
+        "conditions": Conditions() if conditions is None else Conditions.model_validate(conditions),
         "options": {name: value for name, value in options.items() if value is not None},
     }
     goal = Goal(**asked)

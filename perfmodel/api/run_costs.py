@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 from perfmodel.economics import economics
 from perfmodel.prediction import predict
-from perfmodel.specs.conditions import Conditions, checked
+from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.laid_out import LaidOut
 from perfmodel.specs.layout import CHOSEN
 from perfmodel.specs.store import Catalogue
@@ -63,5 +63,5 @@ def first_scenario(answer: Layouts) -> dict[str, Any]:
 def with_costs(answer: Layouts, conditions: Conditions, catalogue: Catalogue) -> Layouts:
     """Return layouts with what a run by the first costs."""
     first = predict(LaidOut(**first_scenario(answer)), catalogue)
-    costs = cast("Costs", economics(first, checked(conditions), catalogue))
+    costs = cast("Costs", economics(first, Conditions.model_validate(conditions), catalogue))
     return replace(answer, economics=costs)

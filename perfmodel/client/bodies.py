@@ -7,7 +7,7 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.errors import InputError
-from perfmodel.specs.conditions import Conditions, checked
+from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -55,9 +55,7 @@ def conditions_of(given: Conditions | Mapping[str, Any] | None) -> dict[str, Any
     ------
     InputError : neither ``Conditions`` nor a table; a value out of its range
     """
-    if given is None or isinstance(given, Mapping):
-        return None if given is None else dict(given)
-    return {name: value for name, value in checked(given)._asdict().items() if value is not None}
+    return None if given is None else Conditions.model_validate(given).model_dump(exclude_unset=True)
 
 
 def quote_of(given: Quote | str | Path | Mapping[str, Any], files: Files) -> Any:

@@ -17,7 +17,7 @@ from perfmodel.prediction import predict
 from perfmodel.prediction.memory import unfit
 from perfmodel.prediction.own_runs import remark
 from perfmodel.sensitivity.elasticity import case_of
-from perfmodel.specs.conditions import Conditions, checked
+from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.keywords import SizedOptions, scenario_from
 from perfmodel.specs.scenario import AnyScenario
 from perfmodel.specs.store import Catalogue
@@ -63,7 +63,7 @@ def explain(
     'iteration.iteration_time'
     """
     scenario = scenario_from(scenario, options)
-    conditions = None if conditions is None else checked(conditions)
+    conditions = None if conditions is None else Conditions.model_validate(conditions)
     catalogue = Catalogue.of(catalogue)
     constants = constants_of(constants)
     prediction = predict(scenario, catalogue, constants)

@@ -59,7 +59,7 @@ def costs(
         counts = {name: getattr(setting, name) for name in ("world_size", "nodes")}
         spent = spending(
             prediction.model_copy(update=traced | {"scenario": prediction.scenario | counts}),
-            conditions._replace(**given),
+            conditions.model_copy(update=given),
             catalogue,
         )
     nodes = Nodes(case.setting, _notes(case, spent), result.nodes)

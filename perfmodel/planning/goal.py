@@ -165,7 +165,8 @@ class Goal(Run):
         writes = said.checkpoint_bandwidth
         if writes is None and said.checkpoint_time is None:
             writes = USUAL_CHECKPOINT_BANDWIDTH
-        failing = said._replace(node_failure_interval=often, checkpoint_bandwidth=writes)
+        failures = {"node_failure_interval": often, "checkpoint_bandwidth": writes}
+        failing = said.model_copy(update=failures)
         return self.model_copy(update={"conditions": failing})
 
     def completed(self) -> Self:

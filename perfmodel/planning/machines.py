@@ -58,11 +58,15 @@ def server_of(machine: Machine, goal: Goal, catalogue: Catalogue) -> ServerMachi
         return ServerMachine(machine.node, machine.accelerators, held, machine.price)
     node = catalogue.node(name)
     names = {offer.instance: offer.node for offer in catalogue.instances()}
-    own = goal.conditions._replace(
-        price=_by_node("--price", goal.prices, names, catalogue).get(node.id),
-        purchase_price=_by_node("--purchase-price", goal.purchase_prices, names, catalogue).get(node.id),
-        service_years=None,
-        used_fraction=None,
+    own = goal.conditions.model_copy(
+        update={
+            "price": _by_node("--price", goal.prices, names, catalogue).get(node.id),
+            "purchase_price": _by_node("--purchase-price", goal.purchase_prices, names, catalogue).get(
+                node.id
+            ),
+            "service_years": None,
+            "used_fraction": None,
+        }
     )
     some = [offer for offer in catalogue.instances() if offer.node == node.id]
     accelerator = catalogue.accelerator(node.accelerator) if node.accelerator else None
@@ -87,9 +91,9 @@ def machines_of(goal: Goal, catalogue: Catalogue) -> list[Machine]:
     result = []
     priced = [node for node in (*given, *bought) if node != goal.server_node]
     for node in _nodes(goal, offers, names, priced):
-        own = goal.conditions._replace(price=given.get(node), purchase_price=bought.get(node))
-        if node not in bought:
-            own = own._replace(service_years=None, used_fraction=None)
+        prices = {"price": given.get(node), "purchase_price": bought.get(node)}
+        unused = {} if node in bought else {"service_years": None, "used_fraction": None}
+        own = goal.conditions.model_copy(update=prices | unused)
         some = [offer for offer in offers.get(node, ()) if offer.instance in (goal.instances or names)]
         result += _machines(goal, node, *_priced(node, some, own, catalogue), catalogue)
     if not result:

@@ -32,7 +32,7 @@ def report(result: SearchResult) -> dict[str, Any]:
     target : quality that ends the run, or None
     launch : ``predict``, ``torchrun`` and ``slurm`` of the plan chosen; None where that cannot start it
     """
-    goal = vars(result.goal) | {"conditions": result.goal.conditions._asdict()}
+    goal = vars(result.goal) | {"conditions": result.goal.conditions.model_dump()}
     return {
         "goal": goal,
         "verdict": verdict(result),

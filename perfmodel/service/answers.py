@@ -40,7 +40,7 @@ def predict_table(request: asked.PredictRequest, catalogue: Catalogue) -> Mappin
         recipe=request.recipe,
         tokens=request.tokens,
         loss=request.time_to_loss,
-        conditions=asked.conditions_of(request.conditions),
+        conditions=request.conditions,
     )
     if request.fields is None:
         return answer.prediction.table() | answer.extras
@@ -100,7 +100,7 @@ def layouts(request: other.LayoutsRequest, catalogue: Catalogue) -> bytes:
     from perfmodel.api.layouts import layouts
 
     options = options_of(request)
-    conditions = asked.conditions_of(options.pop("conditions", None))
+    conditions = options.pop("conditions", None)
     return written(layouts(**options, conditions=conditions, catalogue=catalogue))
 
 
@@ -109,7 +109,7 @@ def plan(request: Any, catalogue: Catalogue) -> bytes:
     from perfmodel.api.plan import plan
 
     options = options_of(request)
-    conditions = asked.conditions_of(options.pop("conditions", None))
+    conditions = options.pop("conditions", None)
     if options.get("have") is not None:
         tries(len(options.get("buy") or ()))
         return written(fleets_of(options, conditions, catalogue))
@@ -138,7 +138,7 @@ def compare(request: asked.CompareRequest, catalogue: Catalogue) -> bytes:
     """Answer ``compare``."""
     from perfmodel.api.compare import compare
 
-    conditions = asked.conditions_of(request.conditions)
+    conditions = request.conditions
     tries(len(request.scenarios))
     return written(
         compare(
@@ -172,7 +172,7 @@ def sensitivity(request: asked.SensitivityRequest, catalogue: Catalogue) -> byte
     from perfmodel.sensitivity import sensitivity
     from perfmodel.sensitivity.report import sensitivity_report
 
-    conditions = asked.conditions_of(request.conditions) or Conditions()
+    conditions = request.conditions or Conditions()
     if request.vary is not None:
         return _enough(request, conditions, catalogue)
     for name in ("until", "values"):
@@ -198,7 +198,7 @@ def explain(request: asked.PricedRequest, catalogue: Catalogue) -> bytes:
     """Answer ``explain``."""
     from perfmodel.explanations import explain
 
-    conditions = asked.conditions_of(request.conditions)
+    conditions = request.conditions
     return written(explain(request.scenario(), catalogue, None, conditions))
 
 

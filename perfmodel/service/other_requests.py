@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal
 from pydantic_core import core_schema
 
 from perfmodel.equations.sgd_variants import Variant
-from perfmodel.service.requests import Count, FileName, Money, Request
+from perfmodel.service.requests import Count, FileName, Request
+from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.options import Described
 from perfmodel.specs.record import Within
 from perfmodel.specs.scenario import LARGEST_BATCH_SIZE, Placement, Scenario
@@ -83,7 +84,7 @@ class LayoutsRequest(Request):
     precision: Literal["bf16", "fp16", "fp8"] = "bf16"
     lora: Count | None = None
     top: Count | None = None
-    conditions: Money | None = None
+    conditions: Conditions | None = None
 
 
 class CollectiveRequest(Request):

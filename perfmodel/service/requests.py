@@ -109,19 +109,6 @@ def _docstring(words: str, fields: Mapping[str, tuple[type, str]]) -> str:
     return "\n".join([words, "", "Parameters", "----------", *lines])
 
 
-Money: Any = _as_class(
-    "Money",
-    "Prices, power and failures of a run; null is unknown.",
-    Described,
-    {field: (Conditions, field) for field in Conditions._fields},
-)
-
-
-def conditions_of(money: Any) -> Conditions | None:
-    """Return prices, power and failures as commands take them; None where none was given."""
-    return None if money is None else Conditions(**money.model_dump())
-
-
 class Request(Described):
     """What every request may hold.
 
@@ -172,7 +159,7 @@ class PredictRequest(ScenarioRequest):
         out.  [default: all]
     """
 
-    conditions: Money | None = None
+    conditions: Conditions | None = None
     time_to_target: bool = False
     recipe: Recipe | None = None
     tokens: _Tokens | None = None
@@ -203,7 +190,7 @@ class PricedRequest(ScenarioRequest):
     conditions : Prices, power and failures: also money, energy and carbon.
     """
 
-    conditions: Money | None = None
+    conditions: Conditions | None = None
 
 
 class SensitivityRequest(PricedRequest):
@@ -236,7 +223,7 @@ class CompareRequest(Request):
 
     scenarios: Annotated[tuple[Mapping[str, Any], ...], Within(strict=False, min_length=2)]
     names: _Names | None = None
-    conditions: Money | None = None
+    conditions: Conditions | None = None
     time_to_target: bool = False
     recipe: Recipe | None = None
 
@@ -258,7 +245,7 @@ class _PlanRequest(Request):
     switch_ports : [1] Of one switch, of all or by link.
     """
 
-    conditions: Money | None = None
+    conditions: Conditions | None = None
     limit: _Page | None = None
     offset: _Offset = 0
     have: str | None = None

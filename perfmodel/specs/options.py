@@ -86,7 +86,7 @@ class Declared(NamedTuple):
     info: OptionInfo
     many: bool = False
     """Whether it takes several values, each of ``type``."""
-    group: str = ""
+    heading: str = ""
     """Heading under which people find it."""
 
     @property
@@ -173,7 +173,7 @@ class Described(Record):
         """Return what the class makes of options by name; errors as of the class."""
         if isinstance(given, cls):
             return given
-        if not isinstance(given, Mapping):
+        if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
             raise InputError(f"expected options by name, not {given!r:.60}")
         return cls(**given)
 
@@ -291,7 +291,7 @@ class _Line(NamedTuple):
     unit: str = ""
     words: str = ""
     usual: str = ""
-    group: str = ""
+    heading: str = ""
 
 
 def _described(cls: type) -> dict[str, _Line]:
@@ -304,12 +304,12 @@ def _described(cls: type) -> dict[str, _Line]:
             if name in same:
                 other = declared(same[name].cls)[name]
                 usual = other.usual if same[name].changed is REQUIRED else ""
-                lines[name] = _Line(other.unit, other.template, usual, other.group)
+                lines[name] = _Line(other.unit, other.template, usual, other.heading)
             else:
-                lines[name] = lines.get(name, _Line())._replace(group=own.get("group", ""))
+                lines[name] = lines.get(name, _Line())._replace(heading=own.get("heading", ""))
         for name, (unit, words, usual) in _lines(one).items():
             before = lines.get(name, _Line())
-            lines[name] = _Line(unit or before.unit, words, usual, before.group)
+            lines[name] = _Line(unit or before.unit, words, usual, before.heading)
     return lines
 
 
@@ -372,7 +372,7 @@ def _declared(field: str, kind: Any, metadata: list[Any], default: Any, lines: _
         usual=usual,
         info=info,
         many=many,
-        group=lines.group,
+        heading=lines.heading,
     )
 
 

@@ -173,12 +173,12 @@ class Record:
 
     same_as: ClassVar[Mapping[str, SameAs]] = {}
     """The fields of the class itself that other classes declare."""
-    group: ClassVar[str] = ""
+    heading: ClassVar[str] = ""
     """Heading under which people find the fields that the class itself declares."""
 
-    def __init_subclass__(cls, *, group: str = "") -> None:
+    def __init_subclass__(cls, *, heading: str = "") -> None:
         """Take the annotations of a class as its fields, after those of its bases in their order."""
-        cls.group = group
+        cls.heading = heading
         stated = {name: cls.__dict__.get(name, REQUIRED) for name in get_annotations(cls)}
         cls.same_as = {name: each for name, each in stated.items() if isinstance(each, SameAs)}
         own = {
