@@ -29,8 +29,14 @@ if TYPE_CHECKING:
     from perfmodel.api.validate import validate
     from perfmodel.client import Client
     from perfmodel.errors import InputError
-    from perfmodel.explanations import explain
-    from perfmodel.interfaces.calls import compression, downpour, learning_rate, model_parallel, servers
+    from perfmodel.interfaces.calls import (
+        compression,
+        downpour,
+        explain,
+        learning_rate,
+        model_parallel,
+        servers,
+    )
     from perfmodel.prediction import Prediction, predict
     from perfmodel.quote import check_quote, read_quote
     from perfmodel.reports.write import write_report
@@ -92,7 +98,7 @@ _HOMES = {
     "compression": "perfmodel.interfaces.calls",
     "downpour": "perfmodel.interfaces.calls",
     "enough": "perfmodel.api.enough",
-    "explain": "perfmodel.explanations",
+    "explain": "perfmodel.interfaces.calls",
     "fleets": "perfmodel.api.fleets",
     "layouts": "perfmodel.api.layouts",
     "learning_rate": "perfmodel.interfaces.calls",

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from perfmodel.cli.economics_options import economics_options, take_economics
-from perfmodel.cli.export import export_options, exported, markdown_table, take_form
+from perfmodel.cli.export import export_options, exported, take_form
 from perfmodel.cli.options import catalogue_from, scenario_from, scenario_options
 from perfmodel.cli.report import report_file, report_option, typed_command
 from perfmodel.cli.types import Word
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.recipes import NAMES
 from perfmodel.specs.scenario import OPTIONS, Scenario, field_of, laid_over
+from perfmodel.tables import markdown_table
 
 if TYPE_CHECKING:
     from rich.console import Console

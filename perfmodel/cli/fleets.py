@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from perfmodel.cli.economics_options import take_conditions
-from perfmodel.cli.export import exported, markdown_table
+from perfmodel.cli.export import exported
 from perfmodel.cli.types import Quantity
 from perfmodel.errors import InputError
 from perfmodel.specs.conditions import LARGEST
-from perfmodel.tables import with_values
+from perfmodel.tables import markdown_table, with_values
 
 if TYPE_CHECKING:
     from perfmodel.cli.export import Form

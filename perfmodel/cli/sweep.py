@@ -160,8 +160,8 @@ def _write(result: Sweep, output: str, jobs: int, as_json: bool) -> None:
 
 
 def _show_rows(result: Sweep, form: str) -> None:
-    from perfmodel.cli.export import markdown_table
     from perfmodel.sweeps.table import MOST_IN_JSON
+    from perfmodel.tables import markdown_table
 
     if len(result) > MOST_IN_JSON:
         raise InputError(

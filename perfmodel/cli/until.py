@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from perfmodel.cli.economics_options import take_conditions
-from perfmodel.cli.export import exported, markdown_table, take_form
+from perfmodel.cli.export import exported, take_form
 from perfmodel.cli.options import catalogue_from, scenario_from
 from perfmodel.cli.types import Counts
 from perfmodel.errors import InputError
 from perfmodel.specs.conditions import Conditions
-from perfmodel.tables import with_values
+from perfmodel.tables import markdown_table, with_values
 
 if TYPE_CHECKING:
     from perfmodel.sensitivity.until import Enough, Tried

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfmodel.errors import InputError
 from perfmodel.specs.conditions import Conditions
+from perfmodel.specs.record import Record
 from perfmodel.specs.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ def plain(value: Any) -> Any:
     """
     if value is None or isinstance(value, (str, bool, int, float)):
         return value
+    if isinstance(value, Record):
+        return value.model_dump(mode="json", exclude_unset=True)
     if isinstance(value, Mapping):
         return {str(key): plain(each) for key, each in value.items()}
     if hasattr(value, "tolist"):  # of numpy

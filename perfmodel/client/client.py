@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from perfmodel.comparison import Comparison
     from perfmodel.equations.distribution import Distribution
     from perfmodel.equations.sgd_variants import StragglerPrediction
-    from perfmodel.explanations.equations import Explanation
     from perfmodel.planning.fleets import Fleets
     from perfmodel.prediction.collective import Collective
     from perfmodel.quote import Checked, Quote
@@ -202,18 +201,6 @@ class Client(Calls):
         asked = {"distribution": files.of_times(distribution)} if distribution is not None else {}
         answer = self._asked("stragglers", files, variant=variant, **asked, **options)
         return stragglers_of(answer, distribution, options)
-
-    def explain(
-        self,
-        scenario: AnyScenario | None = None,
-        conditions: AnyConditions = None,
-        **options: Unpack[SizedOptions],
-    ) -> Explanation:
-        """Return what ``perfmodel.explain`` does."""
-        from perfmodel.explanations.equations import Explanation
-
-        asked = scenario_from(scenario, options)
-        return _typed(Explanation, self._of_scenario("explain", asked, conditions=conditions_of(conditions)))  # type: ignore[no-any-return]
 
     def sensitivity(
         self,

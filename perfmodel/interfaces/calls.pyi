@@ -1,16 +1,20 @@
 """Made by ``python -m perfmodel.interfaces.stub`` from the register of commands."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from perfmodel.explanations.equations import Explanation
 from perfmodel.interfaces.commands.model_parallel import Point
 from perfmodel.prediction.compressed_exchange import CompressedExchanges
 from perfmodel.prediction.distbelief import Downpour, ModelSpeedups
 from perfmodel.prediction.learning_rates import LearningRates
 from perfmodel.prediction.servers import Arrangements
+from perfmodel.specs.conditions import Conditions
+from perfmodel.specs.keywords import SizedOptions
+from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 def compression(
-        scheme: tuple[str, ...] | str = ...,
+        scheme: Sequence[str] | str = ...,
         *,
         workload: str = ...,
         gpus: int = ...,
@@ -112,6 +116,33 @@ def downpour(
     18.0
     """
 
+def explain(
+        scenario: Scenario | Mapping[str, Any] | None = ...,
+        *,
+        conditions: Conditions | None = ...,
+        catalogue: Catalogue | None = ...,
+        **options: Unpack[SizedOptions],
+    ) -> Explanation:
+    """Return the equations of a prediction, term by term, with every number it took and every source.
+
+    Parameters
+    ----------
+    scenario : a training job, or its options by name; None is the usual
+    conditions : Prices, power and failures: also money, energy and carbon.
+    catalogue : hardware to choose from; by default what comes with the package
+    options : of a scenario, laid over it; either batch size takes the place of the other
+
+    Raises
+    ------
+    InputError : an unknown name or option, or options that do not go together
+
+    Examples
+    --------
+    >>> from perfmodel import explain
+    >>> explain(gpus=4).equations[-1].term
+    'iteration_time'
+    """
+
 def learning_rate(
         base: float = ...,
         base_batch: int = ...,
@@ -153,7 +184,7 @@ def learning_rate(
 
 def model_parallel(
         model: Literal['speech', 'image'] = ...,
-        machines: tuple[int, ...] | int = ...,
+        machines: Sequence[int] | int = ...,
         *,
         point: Point | None = ...,
         peak: bool = ...,
@@ -218,7 +249,7 @@ class Calls:
 
     def compression(
         self,
-        scheme: tuple[str, ...] | str = ...,
+        scheme: Sequence[str] | str = ...,
         *,
         workload: str = ...,
         gpus: int = ...,
@@ -254,6 +285,14 @@ class Calls:
         inter_link: str | None = ...,
     ) -> Downpour: ...
 
+    def explain(
+        self,
+        scenario: Scenario | Mapping[str, Any] | None = ...,
+        *,
+        conditions: Conditions | None = ...,
+        **options: Unpack[SizedOptions],
+    ) -> Explanation: ...
+
     def learning_rate(
         self,
         base: float = ...,
@@ -271,7 +310,7 @@ class Calls:
     def model_parallel(
         self,
         model: Literal['speech', 'image'] = ...,
-        machines: tuple[int, ...] | int = ...,
+        machines: Sequence[int] | int = ...,
         *,
         point: Point | None = ...,
         peak: bool = ...,

@@ -17,6 +17,15 @@ from perfmodel.writing import write_whole
 
 FILE = Path(__file__).with_name("calls.pyi")
 HEAD = '"""Made by ``python -m perfmodel.interfaces.stub`` from the register of commands."""\n'
+ALWAYS = (
+    "collections.abc.Mapping",
+    "collections.abc.Sequence",
+    "perfmodel.specs.keywords.SizedOptions",
+    "typing.Any",
+    "typing.Literal",
+    "typing.Unpack",
+)
+"""Names that types may need."""
 OF_CLIENT = "\n\nclass Calls:\n    def answer_of(self, command: str, given: Mapping[str, Any]) -> Any: ...\n"
 
 
@@ -42,7 +51,7 @@ def _quoted(text: str) -> str:
 
 def _imports(every: Iterable[Command], text: str) -> str:
     """Return the imports of the names that a text uses."""
-    names = {"collections.abc.Mapping", "typing.Any", "typing.Literal"}
+    names = {*ALWAYS}
     for one in every:
         names |= {name.replace(":", ".") for name in one.answers}
         types = (
@@ -67,6 +76,9 @@ def _parameters(parameters: Iterable[Parameter], client: bool = False) -> str:
             continue
         if each.kind is Parameter.KEYWORD_ONLY and "*" not in texts:
             texts.append("*")
+        if each.kind is Parameter.VAR_KEYWORD:
+            texts.append("**options: Unpack[SizedOptions]")
+            continue
         default = "" if each.default is Parameter.empty else " = ..."
         texts.append(f"{each.name}: {_type(each.annotation)}{default}")
     return "".join(f"\n        {text}," for text in texts) + "\n    "

@@ -194,14 +194,6 @@ def _enough(request: asked.SensitivityRequest, conditions: Conditions, catalogue
     return written(enough(vary, request.scenario(), until=until, values=values, catalogue=catalogue))
 
 
-def explain(request: asked.PricedRequest, catalogue: Catalogue) -> bytes:
-    """Answer ``explain``."""
-    from perfmodel.explanations import explain
-
-    conditions = request.conditions
-    return written(explain(request.scenario(), catalogue, None, conditions))
-
-
 def check_quote(request: other.QuoteRequest, catalogue: Catalogue) -> bytes:
     """Answer ``check-quote``."""
     from perfmodel.quote import check_quote, read_quote

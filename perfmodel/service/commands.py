@@ -13,7 +13,6 @@ from perfmodel.candidates import TooManyCandidates, at_most
 from perfmodel.comparison import Comparison
 from perfmodel.equations.sgd_variants import StragglerPrediction
 from perfmodel.errors import InputError
-from perfmodel.explanations.equations import Explanation
 from perfmodel.interfaces.command import Command as Record
 from perfmodel.interfaces.command import Context
 from perfmodel.interfaces.http import body_of
@@ -149,15 +148,6 @@ _SUMMARIES = (
         answers.sensitivity,
         "costly",
         _EXAMPLES["sensitivity"],
-    ),
-    Command(
-        "explain",
-        "The equations of a prediction, with every number it took and every source.",
-        requests.PricedRequest,
-        Explanation,
-        answers.explain,
-        "costly",
-        _EXAMPLES["explain"],
     ),
     Command(
         "check-quote",

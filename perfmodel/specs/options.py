@@ -54,6 +54,8 @@ class OptionInfo(NamedTuple):
     """Whether the value names a file, for which a page takes an upload instead."""
     law: bool = False
     """Whether the value is a law of times, which may name a file: ``empirical:FILE``."""
+    only: tuple[str, ...] = ()
+    """Of a table of options, those that the command line offers; by default all."""
     read: Callable[[Any], Any] | None = None
     """What makes the value of a text, or of what stands for it in Python and JSON; an InputError refuses."""
     form: str = ""

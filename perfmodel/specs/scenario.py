@@ -302,6 +302,11 @@ class Scenario(Described):
             """Return ``world_size``."""
             return self.world_size
 
+    def alone(self) -> "Scenario":
+        """Return the scenario of a record that adds to one."""
+        given = self.model_fields_set & Scenario.model_fields.keys()
+        return Scenario.model_construct(**{name: self.__dict__[name] for name in given})
+
     @classmethod
     def as_written(cls, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return options under the names of the fields: ``world_size`` of ``gpus``."""

@@ -76,7 +76,7 @@ def run(request: CompressionRequest, context: Context) -> "CompressedExchanges":
     )
 
 
-def text(answer: "CompressedExchanges") -> None:
+def text(answer: "CompressedExchanges", request: object) -> None:
     """Print a row for each scheme, then what each depends on."""
     from perfmodel.cli.render import console, lines_to, table
     from perfmodel.explanations.sources import cited

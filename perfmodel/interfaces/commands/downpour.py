@@ -90,7 +90,7 @@ def run(request: DownpourRequest, context: Context) -> "Downpour":
     )
 
 
-def text(answer: "Downpour") -> None:
+def text(answer: "Downpour", request: object) -> None:
     """Print throughput, staleness and load."""
     import click
 

@@ -80,7 +80,7 @@ def run(request: LearningRateRequest, context: Context) -> "LearningRates":
     return result
 
 
-def text(answer: "LearningRates") -> None:
+def text(answer: "LearningRates", request: object) -> None:
     """Print the rates, the warm-up, and where each rule holds."""
     from rich.text import Text
 

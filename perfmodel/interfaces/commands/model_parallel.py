@@ -93,7 +93,7 @@ def _own(machines: int, speedup: float, peak: bool) -> "FittedModel":
     return model
 
 
-def text(answer: "ModelSpeedups") -> None:
+def text(answer: "ModelSpeedups", request: object) -> None:
     """Print a row for each number of machines, and the law."""
     from rich.text import Text
 

@@ -51,7 +51,7 @@ def run(request: ServersRequest, context: Context) -> "Arrangements":
     return arrangements(link, request.workers, request.servers, request.gradient_size)
 
 
-def text(answer: "Arrangements") -> None:
+def text(answer: "Arrangements", request: object) -> None:
     """Print a row for each arrangement."""
     from rich.text import Text
 
