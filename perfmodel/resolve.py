@@ -17,9 +17,10 @@ from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
 from perfmodel.specs.overlap import usual_overlap
 from perfmodel.specs.placement import domains, is_slice, nodes_filled
+from perfmodel.specs.releases import release
 from perfmodel.specs.rings import check_rings
 from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.software import Release, learned_year, parts, release
+from perfmodel.specs.software import Release, learned_year, parts
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.torus import take_torus
 from perfmodel.specs.updates import Updates, network_of, updates_of

@@ -19,15 +19,8 @@ from perfmodel.calibration import calibration
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
 from perfmodel.resolve import WITHIN_A_NODE, resolve
-from perfmodel.specs.scenario import (
-    LARGEST_BATCH_SIZE,
-    LARGEST_WORLD_SIZE,
-    Algorithm,
-    Overlap,
-    Precision,
-    Scenario,
-    Strategy,
-)
+from perfmodel.specs.choices import Algorithm, Overlap, Precision, Strategy
+from perfmodel.specs.scenario import LARGEST_BATCH_SIZE, LARGEST_WORLD_SIZE, Scenario
 from perfmodel.specs.software import EARLIEST_YEAR, LATEST_YEAR, USUAL_AGE
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.computation import Computation

@@ -477,7 +477,7 @@ def test_only_the_family_asked_for_is_imported():
     code = (
         "import sys; from perfmodel.workloads import names, workload; names();"
         "assert not any(m.startswith('perfmodel.workloads.') and m.split('.')[-1] not in"
-        " ('catalogue', 'from_file', 'preset_names') for m in sys.modules), sys.modules;"
+        " ('built_in', 'catalogue', 'from_file', 'preset_names') for m in sys.modules), sys.modules;"
         "workload('resnet50'); assert 'perfmodel.workloads.transformer' not in sys.modules;"
         "assert 'onnx' not in sys.modules"
     )

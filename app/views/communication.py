@@ -19,7 +19,7 @@ from perfmodel.cli.collective_plot import LARGEST, collective_figure, title_of
 from perfmodel.collectives.place import Point
 from perfmodel.errors import InputError
 from perfmodel.prediction.compressed_exchange import exchange_words
-from perfmodel.specs.scenario import Algorithm
+from perfmodel.specs.choices import Algorithm
 from perfmodel.units import plural, show
 
 START = {"ranks": 32, "size": "100MB"}

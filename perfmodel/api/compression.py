@@ -14,7 +14,7 @@ from perfmodel.specs.store import Catalogue
 from perfmodel.units import parse
 
 if TYPE_CHECKING:
-    from perfmodel.specs.scenario import Placement
+    from perfmodel.specs.choices import Placement
 
 SMALLEST: Final = 4096.0
 LARGEST: Final = 1e13

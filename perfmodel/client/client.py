@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from perfmodel.comparison import Comparison
     from perfmodel.equations.distribution import Distribution
     from perfmodel.equations.sgd_variants import StragglerPrediction
-    from perfmodel.explanations.equations import Explanation
+    from perfmodel.explanations.write import Explanation
     from perfmodel.planning.fleets import Fleets
     from perfmodel.prediction.collective import Collective
     from perfmodel.prediction.learning_rates import LearningRates
@@ -218,7 +218,7 @@ class Client:
         **options: Unpack[SizedOptions],
     ) -> Explanation:
         """Return what ``perfmodel.explain`` does."""
-        from perfmodel.explanations.equations import Explanation
+        from perfmodel.explanations.write import Explanation
 
         asked = scenario_from(scenario, options)
         return _typed(Explanation, self._of_scenario("explain", asked, conditions=conditions_of(conditions)))  # type: ignore[no-any-return]

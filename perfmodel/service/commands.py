@@ -13,7 +13,7 @@ from perfmodel.candidates import TooManyCandidates, at_most
 from perfmodel.comparison import Comparison
 from perfmodel.equations.sgd_variants import StragglerPrediction
 from perfmodel.errors import InputError
-from perfmodel.explanations.equations import Explanation
+from perfmodel.explanations.write import Explanation
 from perfmodel.planning.fleets import Fleets
 from perfmodel.prediction.collective import Collective
 from perfmodel.prediction.learning_rates import LearningRates

@@ -7,10 +7,11 @@ from pydantic_core import core_schema
 
 from perfmodel.equations.sgd_variants import Variant
 from perfmodel.service.requests import Count, FileName, Money, Request
+from perfmodel.specs.choices import Placement
+from perfmodel.specs.kinds import Kind
 from perfmodel.specs.options import Described
 from perfmodel.specs.record import Within
-from perfmodel.specs.scenario import LARGEST_BATCH_SIZE, Placement, Scenario
-from perfmodel.specs.store import Kind
+from perfmodel.specs.scenario import LARGEST_BATCH_SIZE, Scenario
 from perfmodel.specs.updates import USUAL_LOCAL_STEPS
 
 LARGEST = 1e12
