@@ -12,7 +12,7 @@ import perfmodel
 from perfmodel.equations.transformer_memory import layer_activation_bytes
 from perfmodel.errors import InputError
 from perfmodel.specs.workload import KINDS
-from perfmodel.workloads import catalogue, mobilenet, names, workload
+from perfmodel.workloads import built_in, mobilenet, names, workload
 from perfmodel.workloads.builder import Network, Tensor, image, output_size
 
 TORCHVISION = {
@@ -463,7 +463,7 @@ def test_every_table(name):
 
 
 def test_catalogue_names_what_the_modules_build():
-    for table in (catalogue._FIXED, catalogue._SEQUENCE):
+    for table in (built_in.FIXED, built_in.SEQUENCE):
         for module, members in table.items():
             assert set(import_module(f"perfmodel.workloads.{module}").NAMES) == set(members)
 
