@@ -11,6 +11,7 @@ from perfmodel.link_caveats import GENERIC_NODE, check_racks, doubt_adapters, do
 from perfmodel.named import by_id
 from perfmodel.sharing import batch_of, shared, software_of_copies, usual_precision
 from perfmodel.specs.accelerator import USUAL_POWER, Accelerator
+from perfmodel.specs.choices import WITHIN_A_NODE
 from perfmodel.specs.compression import Scheme, compression_of
 from perfmodel.specs.formats import FORMATS, Format, OptimizerStates, states_of
 from perfmodel.specs.link import Link
@@ -43,9 +44,6 @@ DEFAULT_INTER_LINK = "ethernet-25g-tcp"
 NCCL_CONNECTIONS = 16
 """Two threads of eight connections, where NCCL finds an adapter of AWS.  In most containers, whose network
 is a virtual one, it finds none and opens one."""
-ONE_PROCESS = "data-parallel-single-process"
-WITHIN_A_NODE = ("parameter-server-local", ONE_PROCESS)
-"""Strategies whose accelerators share one host."""
 
 
 class Setting(NamedTuple):

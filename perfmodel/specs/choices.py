@@ -8,6 +8,9 @@ StrategyOfCopies = Literal[
     "all-reduce", "parameter-server", "parameter-server-local", "data-parallel-single-process"
 ]
 """How copies of a whole network combine gradients."""
+ONE_PROCESS = "data-parallel-single-process"
+WITHIN_A_NODE = ("parameter-server-local", ONE_PROCESS)
+"""Strategies whose accelerators share one host."""
 Strategy = Literal[StrategyOfCopies, "fsdp", UpdateStrategy]
 PrecisionOfCopies = Literal["fp32", "tf32", "fp16", "amp", "bf16"]
 Precision = Literal[PrecisionOfCopies, "fp8"]
