@@ -16,10 +16,11 @@ from perfmodel.errors import InputError, unknown_name
 from perfmodel.named import LOOKED_UP, id_of
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.dataset import data_sets
+from perfmodel.specs.kinds import KINDS
 from perfmodel.specs.names import word_of
 from perfmodel.specs.options import Offers, declared
 from perfmodel.specs.scenario import SHORT, Scenario
-from perfmodel.specs.store import KINDS, Catalogue
+from perfmodel.specs.store import Catalogue
 from perfmodel.workloads import names as workload_names
 
 LONGEST = 300

@@ -48,7 +48,7 @@ LATENCIES = {
 COLLECTIVE_FIT = Path(__file__).parent / "collectives" / "model.json"
 """What ``python -m perfmodel.accuracy.collective_fit`` writes."""
 TRANSFORMER_FIT = Path(__file__).parent / "transformers" / "model.json"
-"""What ``python -m perfmodel.accuracy.transformer_fit`` writes."""
+"""What ``python -m perfmodel.accuracy.transformer_refit`` writes."""
 FITTED = Path(__file__).parent / "calibration.json"
 """What ``perfmodel calibrate`` writes."""
 NORMAL_80, NORMAL_95 = 1.2816, 1.9600

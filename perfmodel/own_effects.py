@@ -16,7 +16,7 @@ from perfmodel.ops import Real, maximum, sqrt
 from perfmodel.tracing import given
 
 if TYPE_CHECKING:
-    from perfmodel.efficiency import EffectInputs
+    from perfmodel.effect_inputs import EffectInputs
 
 VERSION = 2
 """Of the file; another one is refused."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from perfmodel.epochs_to_target import EpochsFit, epochs_fit
 from perfmodel.errors import InputError
-from perfmodel.specs.software import release
+from perfmodel.specs.releases import release
 from perfmodel.specs.store import Catalogue
 
 if TYPE_CHECKING:

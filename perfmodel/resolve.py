@@ -11,15 +11,17 @@ from perfmodel.link_caveats import GENERIC_NODE, check_racks, doubt_adapters, do
 from perfmodel.named import by_id
 from perfmodel.sharing import batch_of, shared, software_of_copies, usual_precision
 from perfmodel.specs.accelerator import USUAL_POWER, Accelerator
+from perfmodel.specs.choices import WITHIN_A_NODE
 from perfmodel.specs.compression import Scheme, compression_of
 from perfmodel.specs.formats import FORMATS, Format, OptimizerStates, states_of
 from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
 from perfmodel.specs.overlap import usual_overlap
 from perfmodel.specs.placement import domains, is_slice, nodes_filled
+from perfmodel.specs.releases import release
 from perfmodel.specs.rings import check_rings
 from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.software import Release, learned_year, parts, release
+from perfmodel.specs.software import Release, learned_year, parts
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.torus import take_torus
 from perfmodel.specs.updates import Updates, network_of, updates_of
@@ -42,9 +44,6 @@ DEFAULT_INTER_LINK = "ethernet-25g-tcp"
 NCCL_CONNECTIONS = 16
 """Two threads of eight connections, where NCCL finds an adapter of AWS.  In most containers, whose network
 is a virtual one, it finds none and opens one."""
-ONE_PROCESS = "data-parallel-single-process"
-WITHIN_A_NODE = ("parameter-server-local", ONE_PROCESS)
-"""Strategies whose accelerators share one host."""
 
 
 class Setting(NamedTuple):

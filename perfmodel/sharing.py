@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from perfmodel.errors import InputError
 from perfmodel.specs.layout import DEGREES, NEUTRAL, NO_STAGES, RECOMPUTE, SHARDING
+from perfmodel.specs.releases import release, software_id
 from perfmodel.specs.software import (
     DEFAULT,
     DEFAULT_FOR_LAYOUTS,
     LATEST_RELEASE,
     parts,
-    release,
-    software_id,
     usual_year,
     with_year,
 )

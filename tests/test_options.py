@@ -27,11 +27,11 @@ from perfmodel.planning import Goal
 from perfmodel.recipes import NAMES as RECIPES
 from perfmodel.resolve import DEFAULT_ACCELERATOR
 from perfmodel.specs.calibration_sources import Sources
+from perfmodel.specs.choices import Algorithm
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.keywords import Options
 from perfmodel.specs.options import MEASURED, Declared, declared
 from perfmodel.specs.run import Run
-from perfmodel.specs.scenario import Algorithm
 from perfmodel.specs.software import DEFAULT
 from perfmodel.specs.updates import KINDS
 from perfmodel.sweeps.axes import COMPUTATION, LAYOUT, PLACE, PLAN, WAY, is_number

@@ -19,7 +19,7 @@ from perfmodel.errors import InputError
 from perfmodel.interfaces.calls import compression
 from perfmodel.interfaces.calls import servers as servers_placed
 from perfmodel.prediction.compressed_exchange import exchange_words
-from perfmodel.specs.scenario import Algorithm
+from perfmodel.specs.choices import Algorithm
 from perfmodel.units import plural, show
 
 START = {"ranks": 32, "size": "100MB"}

@@ -19,8 +19,8 @@ from perfmodel.tables import Record, Table, aligned, flat
 from perfmodel.units import parse, show
 
 if TYPE_CHECKING:
-    from perfmodel.specs.scenario import Placement
-    from perfmodel.specs.store import Kind
+    from perfmodel.specs.choices import Placement
+    from perfmodel.specs.kinds import Kind
 
 LARGEST: Final = 1e15
 """[B]"""

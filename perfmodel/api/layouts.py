@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from perfmodel.api.ruled_out import RuledOut
-from perfmodel.api.run_costs import Costs, with_costs
+from perfmodel.api.run_costs import Costs, costs_of, first_scenario
 from perfmodel.arguments import COUNT, FLAG, TEXT, expect
 from perfmodel.calibration import calibration
 from perfmodel.candidates import TooManyCandidates
@@ -284,7 +284,10 @@ def layouts(
         tuple(notes),
         tuple(why_wider(new)),
     )
-    return answer if conditions is None else with_costs(answer, conditions, known)
+    if conditions is None:
+        return answer
+    first = first_scenario(answer.rows[0].layout, answer.question)
+    return replace(answer, economics=costs_of(first, conditions, known))
 
 
 def _machine(setting: Setting) -> str:

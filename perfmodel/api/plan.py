@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 from perfmodel.planning import Goal, SearchResult, search
+from perfmodel.planning.alternatives import alternatives as alternatives_of
 from perfmodel.planning.report import launch, report
 from perfmodel.planning.verdict import named, notes, verdict
 from perfmodel.prediction.result import Ratio
@@ -232,7 +233,7 @@ class Plans(Table):
     def alternatives(self) -> list[Alternative]:
         """What other values of defaults that may decide would do, where no plan likely meets the limits."""
         return [
-            Alternative(**one._asdict() | {"plan": Plan.of(one.plan)}) for one in self.search.alternatives
+            Alternative(**one._asdict() | {"plan": Plan.of(one.plan)}) for one in alternatives_of(self.search)
         ]
 
     @cached_property

@@ -19,7 +19,7 @@ from perfmodel.units import parse, show
 
 if TYPE_CHECKING:
     from perfmodel.prediction.collective import Collective
-    from perfmodel.specs.scenario import Placement
+    from perfmodel.specs.choices import Placement
 
 
 class _Sizes(click.ParamType):  # type: ignore[type-arg,unused-ignore]

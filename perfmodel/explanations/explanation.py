@@ -7,11 +7,12 @@ from typing import Unpack
 from perfmodel.calibration import Calibration, constants_of
 from perfmodel.economics import economics
 from perfmodel.explanations.derivation import derivation
-from perfmodel.explanations.equations import Cost, Explanation, equations_of
+from perfmodel.explanations.equations import Cost, equations_of
 from perfmodel.explanations.exact_crossovers import crossovers_of
 from perfmodel.explanations.money import costs
 from perfmodel.explanations.node import Node
 from perfmodel.explanations.sources import cited
+from perfmodel.explanations.write import Explanation
 from perfmodel.formula import FORMULAS
 from perfmodel.prediction import predict
 from perfmodel.prediction.memory import unfit

@@ -13,7 +13,8 @@ from perfmodel.sensitivity.case import Case
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.store import Catalogue
 from perfmodel.traced import Traced, leaf
-from perfmodel.tracing import Trace, tracing
+from perfmodel.traced_run import tracing
+from perfmodel.tracing import Trace
 
 GIVEN = (
     "electricity_price",

@@ -1,7 +1,7 @@
 """Made by ``python -m perfmodel.interfaces.stub`` from the register of commands."""
 
 from collections.abc import Mapping, Sequence
-from perfmodel.explanations.equations import Explanation
+from perfmodel.explanations.write import Explanation
 from perfmodel.interfaces.commands.model_parallel import Point
 from perfmodel.prediction.compressed_exchange import CompressedExchanges
 from perfmodel.prediction.distbelief import Downpour, ModelSpeedups

@@ -17,9 +17,10 @@ from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.layout import CHOSEN
 from perfmodel.specs.names import Meaning, Named, meaning, taken_as
 from perfmodel.specs.options import declared
+from perfmodel.specs.releases import software_id
 from perfmodel.specs.run import Run
 from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, Scenario
-from perfmodel.specs.software import DEFAULT, software_id
+from perfmodel.specs.software import DEFAULT
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.workload import Workload
 from perfmodel.token_recipes import NAME as TOKENS

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from perfmodel.command_line import command_line
 from perfmodel.errors import InputError
 from perfmodel.planning.goal import OF_LAYOUT, options_of
 from perfmodel.planning.startable import NCCL_ALGORITHMS
@@ -188,29 +188,6 @@ def predict_command(plan: Row, workload: str, options: Mapping[str, Any]) -> str
     --gpus 16 --strategy all-reduce --algorithm ring --precision amp --local-batch-size 64
     """
     return command_line("predict", options_of(plan, workload, options))
-
-
-def command_line(command: str, options: Mapping[str, Any]) -> str:
-    """Return a command of ours with options by their names in Python; what is None is left out.
-
-    >>> command_line("predict", {"workload": "vgg16", "world_size": 8, "network_cap": False, "node": None})
-    'perfmodel predict --workload vgg16 --gpus 8 --no-network-cap'
-    """
-    words = ["perfmodel", command]
-    for name, value in options.items():
-        if value is None:
-            continue
-        option = _option(name)
-        words += (
-            [option.replace("--", "--" if value else "--no-", 1)]
-            if isinstance(value, bool)
-            else [option, str(value)]
-        )
-    return shlex.join(words)
-
-
-def _option(name: str) -> str:
-    return "--gpus" if name == "world_size" else f"--{name.replace('_', '-')}"
 
 
 def _ranks(plan: Row) -> int:

@@ -20,7 +20,8 @@ from perfmodel.prediction.result import NO_UPDATES, Memory, Prediction
 from perfmodel.prediction.traffic import traffic_of
 from perfmodel.prediction.verdict import placement, slower_than_one, verdict
 from perfmodel.prediction.widening import unseen_link, widening_strengths
-from perfmodel.resolve import ONE_PROCESS, Setting, resolve
+from perfmodel.resolve import Setting, resolve
+from perfmodel.specs.choices import ONE_PROCESS
 from perfmodel.specs.compression import caveats as compression_caveats
 from perfmodel.specs.scenario import AnyScenario, Scenario, scenario_of
 from perfmodel.specs.store import Catalogue

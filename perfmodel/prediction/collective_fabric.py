@@ -21,11 +21,11 @@ from perfmodel.link_caveats import (
 )
 from perfmodel.resolve import DEFAULT_ACCELERATOR
 from perfmodel.specs.accelerator import Accelerator
+from perfmodel.specs.choices import Placement
 from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
 from perfmodel.specs.peer_graph import ranks_of
 from perfmodel.specs.placement import domains
-from perfmodel.specs.scenario import Placement
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.torus import parse_torus
 from perfmodel.step.ports import bulk_bandwidth

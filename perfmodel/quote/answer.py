@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from perfmodel.errors import InputError
-from perfmodel.quote.check import Checked
+from perfmodel.quote.checked import Checked
 from perfmodel.quote.file import Quote, refused_quote
 from perfmodel.specs.provenance import Source
 

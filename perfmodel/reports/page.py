@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from perfmodel import __version__
 from perfmodel.errors import InputError
 from perfmodel.templating import bar, render
 from perfmodel.writing import check_writable, write_whole
@@ -143,7 +143,10 @@ class Page:
         suffix : of its file, a key of ``TEMPLATES``
         """
         return render(
-            TEMPLATES[suffix], page=self, version=__version__, spans=lambda chart: isinstance(chart, Spans)
+            TEMPLATES[suffix],
+            page=self,
+            version=sys.modules["perfmodel"].__version__,
+            spans=lambda chart: isinstance(chart, Spans),
         )
 
 

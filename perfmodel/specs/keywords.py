@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypedDict
 
-from perfmodel.specs.layout import Recompute, Sharding
-from perfmodel.specs.scenario import (
+from perfmodel.specs.choices import (
     Algorithm,
-    AnyScenario,
     Cache,
     DecoderName,
     Embedding,
@@ -17,12 +15,11 @@ from perfmodel.specs.scenario import (
     Overlap,
     Placement,
     Precision,
-    Scenario,
     ServerShards,
     Strategy,
-    laid_over,
-    options_of,
 )
+from perfmodel.specs.layout import Recompute, Sharding
+from perfmodel.specs.scenario import AnyScenario, Scenario, laid_over, options_of
 
 
 class RunOptions(TypedDict, total=False):

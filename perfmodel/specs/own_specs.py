@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel.errors import InputError, unknown_name
-from perfmodel.specs.store import CLASSES
+from perfmodel.specs.kinds import CLASSES
 
 if TYPE_CHECKING:
     from perfmodel.specs.instance import Instance
+    from perfmodel.specs.kinds import Kind
     from perfmodel.specs.provenance import Spec
-    from perfmodel.specs.store import Kind
 
 OFFERS = ("instances", "sources")
 """Keys of ``instances.toml``."""

@@ -125,6 +125,11 @@ class Field(NamedTuple):
         """What the field is where nobody gives it."""
         return self.default.make() if isinstance(self.default, Fresh) else self.default
 
+    @property
+    def checked(self) -> Any:
+        """The field as pydantic's models declare it: its value, or an ellipsis where it has none."""
+        return ... if self.default is REQUIRED else self.value
+
 
 class Within(NamedTuple):
     """Which values of a type a field takes; written in ``Annotated``, as pydantic's ``Field`` is."""

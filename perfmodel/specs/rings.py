@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from perfmodel.errors import InputError
-from perfmodel.specs.scenario import Placement
+from perfmodel.specs.choices import Placement
 
 MULTI_RING, AMONG_PEERS = "multi-ring", "ring-chunked"
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from perfmodel.arguments import FILES, expect
 from perfmodel.attachments import is_request
@@ -15,6 +15,7 @@ from perfmodel.errors import InputError, unknown_name
 from perfmodel.reading import LARGEST_OPTIONS, parse_toml, read_text, read_toml
 from perfmodel.resources import folder
 from perfmodel.specs.accelerator import Accelerator
+from perfmodel.specs.kinds import CLASSES, KINDS, AnySpec, Kind
 from perfmodel.specs.left_out import why_left_out
 from perfmodel.specs.link import Link
 from perfmodel.specs.names import Named, meaning, taken_as
@@ -27,17 +28,7 @@ if TYPE_CHECKING:
     from perfmodel.specs.instance import Instance, Region
     from perfmodel.specs.own_specs import OwnSpecs
 
-Kind = Literal["accelerators", "nodes", "links", "software"]
-AnySpec: TypeAlias = Accelerator | Node | Link | Software
 _Spec = TypeVar("_Spec", bound=Spec)
-
-CLASSES: dict[Kind, type[AnySpec]] = {
-    "accelerators": Accelerator,
-    "nodes": Node,
-    "links": Link,
-    "software": Software,
-}
-KINDS: tuple[Kind, ...] = tuple(CLASSES)
 FOLDERS = ", ".join(f"{kind}/" for kind in KINDS)
 _TELLS: dict[str, Kind] = {
     "peak_flops": "accelerators",

@@ -22,7 +22,8 @@ from perfmodel.equations.scaling import (
     weak_speedup,
 )
 from perfmodel.errors import InputError
-from perfmodel.resolve import ONE_PROCESS, Setting
+from perfmodel.resolve import Setting
+from perfmodel.specs.choices import ONE_PROCESS
 from perfmodel.step.communication import communication, cost_of_sums, hiding_cost
 from perfmodel.step.computation import Computation, along_layers, computation
 from perfmodel.step.fabric import Fabric, fabric

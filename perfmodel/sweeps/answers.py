@@ -9,7 +9,8 @@ import numpy as np
 from perfmodel.calibration import Calibration
 from perfmodel.errors import InputError
 from perfmodel.prediction.numbers import Exchange, job_of_copies, numbers
-from perfmodel.resolve import ONE_PROCESS, Setting
+from perfmodel.resolve import Setting
+from perfmodel.specs.choices import ONE_PROCESS
 from perfmodel.step.computation import Computation
 from perfmodel.step.evaluate import step_of_parts
 from perfmodel.step.fabric import Fabric

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from perfmodel.step.fabric import Fabric
 from perfmodel.sweeps.answers import answers, kinds
 from perfmodel.sweeps.axes import COMPUTATION, DATA, LAYOUT, PLACE, PLAN, WAY, Axes, check_anchor_of_copies
 from perfmodel.sweeps.batches import Batches, Work
-from perfmodel.sweeps.columns import words_of
+from perfmodel.sweeps.columns import Block, words_of
 from perfmodel.sweeps.layout_rows import LayoutRows, plain_layouts
 from perfmodel.sweeps.placements import Placements, Refusal, placements_of
 from perfmodel.sweeps.shared import by_stack, shared_blocks
@@ -37,8 +37,6 @@ MOST_BATCHES = 64
 """Batches of a block: they share the times of the messages of its placements."""
 FEW_MESSAGES = 16
 """More than buckets or one message make of a network; elsewhere each layer may send several."""
-
-Block = Callable[[], dict[str, Any]]
 
 
 class Groups:

@@ -15,7 +15,7 @@ from perfmodel.calibration import Calibration, calibrated, constants_of
 from perfmodel.candidates import tries
 from perfmodel.errors import InputError, needed, unknown_name
 from perfmodel.link_caveats import cap_note
-from perfmodel.resolve import ONE_PROCESS
+from perfmodel.specs.choices import ONE_PROCESS
 from perfmodel.specs.scenario import AnyScenario, Scenario, by_field, field_of, laid_over, options_of
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.updates import KINDS

@@ -46,7 +46,7 @@ def workload_from_file(path: str | Path, sequence_length: int | None = None) -> 
             raise InputError(f"{path}: a table of layers is of one sequence length; leave the option out")
         return workload_from_csv(path)
     if not in_request and not os.path.exists(path):
-        from perfmodel.workloads.catalogue import names
+        from perfmodel.workloads.built_in import names
 
         near = nearest(path.name, names())
         hint = f"; nearest network: {', '.join(near)}" if near else ""

@@ -8,7 +8,8 @@ from functools import lru_cache
 import numpy as np
 
 from perfmodel.errors import InputError
-from perfmodel.specs.scenario import Embedding, Scenario
+from perfmodel.specs.choices import Embedding
+from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.workload import Layer, Tables, Workload
 
 FAMILIES = ("recommender", "custom")

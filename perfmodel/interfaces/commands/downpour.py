@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from perfmodel.errors import InputError
 from perfmodel.interfaces.command import Command, Context
+from perfmodel.specs.choices import Precision
 from perfmodel.specs.options import Described, OptionInfo
 from perfmodel.specs.record import Within, same_as
-from perfmodel.specs.scenario import Precision, Scenario
+from perfmodel.specs.scenario import Scenario
 
 if TYPE_CHECKING:
     from perfmodel.prediction.distbelief import Downpour

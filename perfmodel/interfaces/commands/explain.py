@@ -8,7 +8,7 @@ from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.scenario import Scenario
 
 if TYPE_CHECKING:
-    from perfmodel.explanations.equations import Explanation
+    from perfmodel.explanations.write import Explanation
 
 
 class ExplainRequest(Scenario):
@@ -62,7 +62,7 @@ COMMAND = Command(
     summary="The equations of this prediction, term by term, with every number it took and every source.",
     about="With --cost, or any option of prices, power and failures, also those of money, energy and carbon.",
     request=ExplainRequest,
-    answers=("perfmodel.explanations.equations:Explanation",),
+    answers=("perfmodel.explanations.write:Explanation",),
     run=run,
     text=text,
     forms={
