@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel import units
 from perfmodel.errors import InputError, unknown_name
+from perfmodel.specs.choices import LARGEST_WORLD_SIZE
 from perfmodel.specs.laid_out import LaidOut
 from perfmodel.specs.layout import DEGREES
-from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, Scenario, field_of
+from perfmodel.specs.scenario import Scenario, field_of
 
 if TYPE_CHECKING:
     from perfmodel.specs.store import Catalogue

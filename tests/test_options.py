@@ -8,7 +8,6 @@ import json
 import pydoc
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 from typing import Any, get_args
 
@@ -20,6 +19,7 @@ from app.options import MONEY, SCENARIO, options
 from app.plan_form import known as plan_form
 from perfmodel import Scenario, sweep
 from perfmodel.api.scale import COUNTS
+from perfmodel.cli import command_of
 from perfmodel.equations.algorithm import CollectiveName
 from perfmodel.equations.algorithms import ALGORITHMS, GRID_ALGORITHMS
 from perfmodel.equations.sgd_variants import VARIANTS
@@ -57,7 +57,7 @@ MEANT_OTHERWISE = {
 
 
 def parameters(command: str) -> dict[str, click.Option]:
-    found: click.Command = import_module(f"perfmodel.cli.{command}").command
+    found = command_of(command)
     return {one.opts[0].removeprefix("--"): one for one in found.params if isinstance(one, click.Option)}
 
 

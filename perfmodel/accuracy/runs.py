@@ -19,9 +19,15 @@ from perfmodel.accuracy.measured_table import (
 )
 from perfmodel.anchor import RANGES
 from perfmodel.errors import InputError
-from perfmodel.specs.choices import Input, Overlap, PrecisionOfCopies, StrategyOfCopies
+from perfmodel.specs.choices import (
+    LARGEST_WORLD_SIZE,
+    SYNONYMS,
+    Input,
+    Overlap,
+    PrecisionOfCopies,
+    StrategyOfCopies,
+)
 from perfmodel.specs.names import NONE
-from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, SYNONYMS
 
 LARGEST_BATCH = 1_000_000_000
 """Largest batch [samples]; recommenders take millions."""

@@ -12,8 +12,9 @@ from perfmodel.prediction import Prediction, predict
 from perfmodel.prediction.bound import CUT_BY
 from perfmodel.prediction.ratio import ratio_between
 from perfmodel.prediction.result import Interval, Ratio
+from perfmodel.specs.choices import LARGEST_WORLD_SIZE
 from perfmodel.specs.keywords import scenario_from
-from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, AnyScenario
+from perfmodel.specs.scenario import AnyScenario
 from perfmodel.step.terms import sent
 from perfmodel.tables import Record, Table, aligned
 from perfmodel.units import counted, is_number, rate, show

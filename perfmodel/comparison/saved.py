@@ -11,9 +11,10 @@ from perfmodel.economics import economics
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction
 from perfmodel.reading import LARGEST_OPTIONS, read_json
+from perfmodel.specs.choices import LARGEST_WORLD_SIZE
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.mistakes import mistake
-from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, Scenario
+from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.terms import TERMS
 

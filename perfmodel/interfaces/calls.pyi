@@ -1,6 +1,7 @@
 """Made by ``python -m perfmodel.interfaces.stub`` from the register of commands."""
 
 from collections.abc import Mapping, Sequence
+from perfmodel.calibration import Calibration
 from perfmodel.explanations.write import Explanation
 from perfmodel.interfaces.commands.model_parallel import Point
 from perfmodel.prediction.compressed_exchange import CompressedExchanges
@@ -121,6 +122,7 @@ def explain(
         *,
         conditions: Conditions | None = ...,
         catalogue: Catalogue | None = ...,
+        constants: Calibration | None = ...,
         **options: Unpack[SizedOptions],
     ) -> Explanation:
     """Return the equations of a prediction, term by term, with every number it took and every source.
@@ -130,6 +132,7 @@ def explain(
     scenario : a training job, or its options by name; None is the usual
     conditions : Prices, power and failures: also money, energy and carbon.
     catalogue : hardware to choose from; by default what comes with the package
+    constants : learned numbers; by default what comes with the package
     options : of a scenario, laid over it; either batch size takes the place of the other
 
     Raises

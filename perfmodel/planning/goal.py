@@ -14,12 +14,13 @@ from perfmodel.prediction.target import on_its_own_data, recipe_of, target_token
 from perfmodel.recipes import Recipe, benchmark_of
 from perfmodel.sharing import SUMS, predicts_tokens
 from perfmodel.specs.accelerator import Accelerator
+from perfmodel.specs.choices import LARGEST_WORLD_SIZE
 from perfmodel.specs.layout import CHOSEN
 from perfmodel.specs.names import Meaning, Named, meaning, taken_as
 from perfmodel.specs.options import declared
 from perfmodel.specs.releases import software_id
 from perfmodel.specs.run import Run
-from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, Scenario
+from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.software import DEFAULT
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.workload import Workload

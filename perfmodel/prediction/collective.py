@@ -19,10 +19,10 @@ from perfmodel.prediction.collective_limit import network_limit
 from perfmodel.prediction.collective_spread import interval_of
 from perfmodel.prediction.nccl_choice import nccl_ways
 from perfmodel.prediction.result import Interval
+from perfmodel.specs.choices import SYNONYMS
 from perfmodel.specs.names import word_of
 from perfmodel.specs.record import Record, fresh
 from perfmodel.specs.rings import check_rings, filled_racks
-from perfmodel.specs.scenario import SYNONYMS
 from perfmodel.specs.torus import check_torus
 from perfmodel.step.all_reduce import ONLY_WHEN_ASKED, all_reduce_times
 from perfmodel.step.fabric import Fabric

@@ -9,9 +9,10 @@ from perfmodel.errors import InputError
 from perfmodel.named import id_of
 from perfmodel.prediction import Prediction, predict
 from perfmodel.prediction.ratio import chance_above_one, half_width, ratio_between
+from perfmodel.specs.choices import LARGEST_WORLD_SIZE
 from perfmodel.specs.link import Link
 from perfmodel.specs.record import Record
-from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, Scenario
+from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.tables import Record as Row
 from perfmodel.tables import Table

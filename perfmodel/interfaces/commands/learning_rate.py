@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from perfmodel.errors import InputError
 from perfmodel.interfaces.command import Command, Context
+from perfmodel.specs.choices import LARGEST_BATCH_SIZE
 from perfmodel.specs.options import Described
 from perfmodel.specs.record import Within
-from perfmodel.specs.scenario import LARGEST_BATCH_SIZE
 
 if TYPE_CHECKING:
     from perfmodel.prediction.learning_rates import LearningRates

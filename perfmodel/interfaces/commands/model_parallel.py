@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from perfmodel.errors import InputError
 from perfmodel.interfaces.command import Command, Context
+from perfmodel.specs.choices import LARGEST_WORLD_SIZE
 from perfmodel.specs.options import Described, OptionInfo
 from perfmodel.specs.record import Within
-from perfmodel.specs.scenario import LARGEST_WORLD_SIZE
 from perfmodel.units import number
 
 if TYPE_CHECKING:
