@@ -128,10 +128,10 @@ def _profile(path: str, changed: int, size: int) -> Profile:
             )
         return Profile.model_validate(parse_toml(text, path))
     except ValidationError as error:
-        from perfmodel.specs.mistakes import mistake
+        from perfmodel.specs.mistakes import refused
 
-        problem = mistake(error, Profile)
-        raise InputError(f"{path}: {problem}; `perfmodel calibrate --trace` writes such a file") from None
+        after = "; `perfmodel calibrate --trace` writes such a file"
+        raise refused(error, Profile).under(path, after=after) from None
 
 
 def to_toml(profile: Profile) -> str:

@@ -12,7 +12,7 @@ from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction
 from perfmodel.reading import LARGEST_OPTIONS, read_json
 from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.mistakes import mistake
+from perfmodel.specs.mistakes import refused
 from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.terms import TERMS
@@ -37,7 +37,7 @@ def saved_case(path: Path, catalogue: Catalogue | None = None, conditions: Condi
     try:
         prediction = Prediction.model_construct(**vars(_Saved.model_validate(table)))
     except ValidationError as error:
-        raise InputError(f"{path}: {mistake(error, _Saved)}; {wanted}") from None
+        raise refused(error, _Saved).under(path, after=f"; {wanted}") from None
     try:
         asked: dict[str, Any] = {
             key: value for key, value in prediction.scenario.items() if key in Scenario.model_fields
@@ -45,9 +45,9 @@ def saved_case(path: Path, catalogue: Catalogue | None = None, conditions: Condi
         Scenario(**asked)
         _Asked.model_validate(prediction.scenario)
     except ValidationError as error:
-        raise InputError(f"{path}: scenario: {mistake(error, _Asked)}; {wanted}") from None
+        raise refused(error, _Asked).under("scenario").under(path, after=f"; {wanted}") from None
     except InputError as error:
-        raise InputError(f"{path}: scenario: {error}; {wanted}") from None
+        raise error.under("scenario").under(path, after=f"; {wanted}") from None
     if report := _incredible(prediction):
         raise InputError(f"{path}: {report}; {wanted}")
     try:

@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from perfmodel.errors import LONGEST_NAME, shortened
+from perfmodel.problem import Problem
 from perfmodel.specs.scenario import field_of
-
-if TYPE_CHECKING:
-    from perfmodel.specs.mistakes import Mistaken
 
 Place = tuple[str | int, ...]
 MOST_NODES = 5000
@@ -27,7 +25,6 @@ _PHRASES = {"global_batch_size": "global batch", "world_size": "GPUs"}
 """What messages call a field besides by its name."""
 _COMMAND = re.compile(r"`[^`]*`")
 """Of a message, which is about no key that it names."""
-_IN_SPECS = re.compile(r"(specs(?:\.[\w.-]+)?): ")
 
 
 class _Node(NamedTuple):
@@ -52,43 +49,48 @@ def value_at(body: Any, place: Sequence[str | int]) -> Any:
     return body
 
 
-def place_before(body: Mapping[str, Any], message: str) -> Place:
-    """Return the place in ``specs`` that a message begins with; of any other none.
-
-    >>> place_before({"specs": {"nodes": {"a.b": {}}}}, "specs.nodes.a.b: name: the key is missing")
-    ('specs', 'nodes', 'a.b')
-    """
-    said = _IN_SPECS.match(message)
-    parts = said[1].split(".", 2) if said else []
-    return tuple(parts) if isinstance(value_at(body, parts), Mapping) else ()
-
-
-def place_in(body: Mapping[str, Any], mistaken: Mistaken, base: Place = ()) -> Place | None:
-    """Return where a value stands that pydantic refused; None where the body has no such place.
+def place_of(body: Mapping[str, Any], problem: Problem, known: Collection[str] = ()) -> Place | None:
+    """Return the place of a body that a problem is about; None where it has none.
 
     Parameters
     ----------
-    mistaken : with a location in a part of the body, some of which may name no key but one of several types
-    base : that part, where it is known
+    known : keys that the body might have
+
+    >>> place_of({"a": {"nodes": 0}}, Problem("value.invalid", (("b", "nodes"),), {"given": 0}))
+    ('a', 'nodes')
     """
-    location, missing = mistaken.location, mistaken.kind == "missing"
-    if base:
-        inside = value_at(body, base)
-        return (*base, *_walked(inside, location[:-1]), location[-1]) if location else base
-    for node in _nodes(body, tables=True):
-        inner = _walked(node.value, location[:-1] if missing else location)
-        stands = value_at(node.value, inner)
-        if missing:
-            if isinstance(stands, Mapping) and _equal(stands, mistaken.value):
-                return (*node.place, *inner, location[-1])
-        elif inner and (_equal(stands, mistaken.value) or location[-1] == "[key]"):
-            return (*node.place, *inner)
-        elif inner and isinstance(stands, list):
-            for index, member in enumerate(stands[:MOST_NODES]):
-                if _equal(member, mistaken.value):
-                    several = mistaken.kind != "extra_forbidden"
-                    return (*node.place, *inner, index) if several else (*node.place, *inner)
-    return _walked(body, location) or None
+    given = problem.values.get("given", problem.values.get("name"))
+    nodes = [_Node((), "", body), *_nodes(body)]
+    if problem.code == "value.missing":
+        *above, key = problem.fields[0]
+        tables = _at_end(nodes, above) or nodes
+        table = next((node for node in tables if _equal(node.value, given)), tables[0])
+        return (*table.place, key)
+    ends = next((ends for path in problem.fields if (ends := _at_end(nodes, path))), [])
+    for end in ends:
+        if given is None or _equal(end.value, given):
+            return end.place
+    inside = [node for node in nodes if not ends or node.place[: len(ends[0].place)] == ends[0].place]
+    same = [node for node in inside if given is not None and (_equal(node.value, given) or node.key == given)]
+    if same and problem.code != "field.unknown":
+        called = problem.values.get("called")
+        return min(same, key=lambda node: called not in _names(node.key)).place
+    possible = (path for path in problem.fields if path[:1] and path[0] in known)
+    return ends[0].place if ends else next(possible, None)
+
+
+def _at_end(nodes: Sequence[_Node], path: Sequence[str | int]) -> list[_Node]:
+    """The parts of a body where a path ends, or as much of its end as the body has."""
+    for start in range(len(path)):
+        end = tuple(map(_field, path[start:]))
+        ends = [node for node in nodes if tuple(map(_field, node.place[len(node.place) - len(end) :])) == end]
+        if ends:
+            return ends
+    return []
+
+
+def _field(part: str | int) -> str | int:
+    return field_of(part) if isinstance(part, str) else part
 
 
 def place_spoken_of(body: Mapping[str, Any], message: str, known: Collection[str] = ()) -> Place | None:
@@ -124,11 +126,9 @@ def place_spoken_of(body: Mapping[str, Any], message: str, known: Collection[str
     return tuple(body) if len(body) == 1 else None
 
 
-def _nodes(body: Any, tables: bool = False) -> Iterator[_Node]:
-    """Yield the parts of a body level by level; of ``tables`` itself and what is a table."""
+def _nodes(body: Any) -> Iterator[_Node]:
+    """Yield the parts of a body level by level."""
     level = [_Node((), "", body)]
-    if tables:
-        yield level[0]
     count = 0
     while level:
         below = []
@@ -145,32 +145,15 @@ def _nodes(body: Any, tables: bool = False) -> Iterator[_Node]:
                     return
                 one = _Node((*node.place, part), part if isinstance(part, str) else node.key, value)
                 below.append(one)
-                if not tables or isinstance(value, Mapping):
-                    yield one
+                yield one
         level = below
-
-
-def _walked(table: Any, location: Sequence[str | int]) -> Place:
-    """Follow a location; what is no key there, as the name of a type, is passed over."""
-    place: list[str | int] = []
-    for part in location:
-        if isinstance(table, Mapping):
-            if part not in table:
-                part = next((key for key in table if isinstance(key, str) and field_of(key) == part), part)
-            if part not in table:
-                continue
-            table = table[part]
-            place.append(part)
-        elif isinstance(table, list) and isinstance(part, int) and part < len(table):
-            table = table[part]
-            place.append(part)
-    return tuple(place)
 
 
 def _equal(one: Any, other: Any) -> bool:
     if isinstance(one, list) and isinstance(other, tuple):
         other = list(other)
-    return one is other or (type(one) is type(other) and one == other)
+    numbers = {type(one), type(other)} == {int, float}
+    return one is other or ((type(one) is type(other) or numbers) and one == other)
 
 
 def _names(key: str) -> tuple[str, ...]:

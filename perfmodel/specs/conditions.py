@@ -95,9 +95,9 @@ def checked(conditions: Conditions) -> Conditions:
     try:
         result: Conditions = _adapter().validate_python(conditions._asdict())
     except ValidationError as error:
-        from perfmodel.specs.mistakes import mistake
+        from perfmodel.specs.mistakes import refused
 
-        raise InputError(mistake(error)) from None
+        raise refused(error) from None
     except AttributeError:
         raise InputError(f"conditions: expected perfmodel.Conditions, not {conditions!r:.60}") from None
     return result

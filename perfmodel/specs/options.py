@@ -147,7 +147,7 @@ class Described(Record):
         try:
             super().__init__(**options)
         except ValueError as error:
-            raise InputError(self.mistake(error, options)) from None
+            raise self.refused(error, options) from None
 
     @classmethod
     def model_validate(cls, given: Any) -> Self:
@@ -164,17 +164,17 @@ class Described(Record):
         return cls.model_validate(json.loads(text))
 
     @classmethod
-    def mistake(cls, error: Any, options: Mapping[str, Any]) -> str:
-        """Return what is wrong with options, in words for people.
+    def refused(cls, error: Any, options: Mapping[str, Any]) -> InputError:
+        """Return what is wrong with options.
 
         Parameters
         ----------
         error : pydantic's ValidationError
         options : as they were given
         """
-        from perfmodel.specs.mistakes import mistake
+        from perfmodel.specs.mistakes import refused
 
-        return mistake(error, cls, kind="option")
+        return refused(error, cls, kind="option")
 
     @classmethod
     def checked_as(cls, name: str) -> Any:

@@ -73,8 +73,8 @@ def _checked(table: Any, model: type[Spec], where: str) -> Any:
     try:
         return model.model_validate_json(json.dumps(table))  # as JSON, where dates are texts
     except ValidationError as error:
-        from perfmodel.specs.mistakes import mistake
+        from perfmodel.specs.mistakes import refused
 
-        raise InputError(f"{where}: {mistake(error, model)}") from None
+        raise refused(error, model).under(*where.split(".", 2)) from None
     except (TypeError, RecursionError):
         raise InputError(f"{where}: expected a table of what JSON can hold") from None

@@ -308,16 +308,16 @@ class Scenario(Described):
         return by_field(given)
 
     @classmethod
-    def mistake(cls, error: Any, options: Mapping[str, Any]) -> str:
+    def refused(cls, error: Any, options: Mapping[str, Any]) -> InputError:
         """Return what is wrong with options, the one as it was written."""
-        from perfmodel.specs.mistakes import mistake
+        from perfmodel.specs.mistakes import refused
 
         keys = {field_of(key): key for key in options}
 
         def written(place: Sequence[str]) -> str:
             return ".".join(keys.get(key, key) for key in place)
 
-        return mistake(error, cls, known=OPTIONS, kind="option", written=written)
+        return refused(error, cls, known=OPTIONS, kind="option", written=written)
 
 
 SHORT = {one.name: one.field for one in declared(Scenario).values() if one.info.name}

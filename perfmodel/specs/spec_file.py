@@ -49,9 +49,9 @@ def check(table: dict[str, Any], model: type[Spec], file: Path) -> None:
     try:
         model.model_validate(table)
     except ValidationError as error:
-        from perfmodel.specs.mistakes import MOST_SAID, mistake
+        from perfmodel.specs.mistakes import MOST_SAID, refused
 
-        raise InputError(f"{file}: {mistake(error, model, most=MOST_SAID)}") from None
+        raise refused(error, model, most=MOST_SAID).under(file) from None
 
 
 def built(table: dict[str, Any], model: type[_Spec]) -> _Spec:

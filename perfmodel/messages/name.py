@@ -1,0 +1,3 @@
+"""Names that nobody knows."""
+
+MESSAGES = {"name.unknown": "unknown {called} {name!r}; {right}"}

@@ -1,0 +1,3 @@
+"""Sentences that were not sorted yet."""
+
+MESSAGES = {"unsorted": "{words}"}
