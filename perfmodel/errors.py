@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import takewhile
 from typing import Any, Self
 
-from perfmodel.problem import LONGEST_NAME, UNSORTED, Path, Place, Problem, Words, problem, shell
+from perfmodel.problem import LONGEST_NAME, UNSORTED, Path, Place, Problem, Words, called, problem, shell
 
 LIKENESS = 0.5
 """Of two names, from 0 to 1, from which on one is offered for the other."""
@@ -42,7 +42,8 @@ class InputError(ValueError):
         said = "; ".join(each.words(place, longest) for each in self.problems[: self.most])
         others = len(self.problems) - self.most
         more = f" (and {others} more)" if others > 0 else ""
-        return f"{''.join(f'{each}: ' for each in self.inside)}{said}{more}{self.after}"
+        inside = "".join(f"{called(each, place)}: " for each in self.inside)
+        return f"{inside}{said}{more}{called(self.after, place)}"
 
     def under(self, *path: object, said: str | None = None, after: str = "") -> Self:
         """Return the error of a larger input that this one is a part of.

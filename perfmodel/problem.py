@@ -20,7 +20,7 @@ UNSORTED = "unsorted"
 """The code of a sentence that was not sorted yet."""
 LONGEST_NAME = 100
 """Letters of an unknown name that are looked at, and said."""
-_OPTION = re.compile(r"`[^`]*`|(?<![\w-])--([a-z][a-z-]*)")
+_NAMED = re.compile(r"`[^`]*`|(?<![\w-])--([a-z][a-z-]*)")
 """An option in a sentence; a command in backquotes is no sentence."""
 _FIELDS = {
     "node-mtbf": "node_failure_interval",
@@ -28,6 +28,7 @@ _FIELDS = {
     "switch-price": "switch_prices",
 }
 """Fields of options that are not called as they are written."""
+_OPTIONS = {field: option for option, field in _FIELDS.items()}
 
 
 class Words(str):
@@ -76,6 +77,8 @@ class Problem:
     near: tuple[str, ...] = ()
     """Known names that are most like an unknown one."""
     kind: Literal["refusal", "warning", "note", "default", "reason"] = "refusal"
+    depth: int = 0
+    """Parts of every path that the sentence leaves out, as what it stands under is said before it."""
     before: str = ""
     """What the sentence begins with: the part of the input that it is about."""
 
@@ -91,31 +94,34 @@ class Problem:
         'gpus = -1: expected at least 1'
         """
         values = {
-            name: _called(value, place) if type(value) is Words else _shortened(value, longest)
+            name: called(value, place) if type(value) is Words else _shortened(value, longest)
             for name, value in self.values.items()
         }
-        said = [".".join(map(str, path)) for path in self.fields]
-        options = [place(each.replace("_", "-")) for each in said]
+        said = [".".join(map(str, path[self.depth :])) for path in self.fields]
+        options = [place(_OPTIONS.get(each) or each.replace("_", "-")) for each in said]
         fields = {"field": said[0], "option": options[0], "options": " and ".join(options)} if said else {}
-        words = _called(message(self.code), place).format(**{**fields, **values})
+        words = called(message(self.code), place).format(**{**fields, **values})
         return f"{self.before}{words}"
 
     def under(self, path: Path) -> Problem:
         """Return the same of a part of a larger input."""
-        return replace(self, fields=tuple((*path, *each) for each in self.fields or ((),)))
+        fields = tuple((*path, *each) for each in self.fields or ((),))
+        return replace(self, fields=fields, depth=self.depth + len(path)) if path else self
 
 
 def problem(code: str, /, *fields: str | Path, **values: Any) -> Problem:
-    """Return a problem of fields, or of those that its message names.
+    """Return a problem of fields, and of those that its message names.
+
+    Parameters
+    ----------
+    fields : paths, or options by their names in any spelling
 
     >>> problem("failures.checkpoint_time").fields[:2]
     (('node_failure_interval',), ('checkpoint_time',))
     """
-    paths = tuple((each,) if isinstance(each, str) else each for each in fields)
-    if not paths:
-        named = (each[1] for each in _OPTION.finditer(message(code)) if each[1])
-        paths = tuple((each,) for each in dict.fromkeys(map(python, named)))
-    return Problem(code, paths, values)
+    given = [(python(each.removeprefix("--")),) if isinstance(each, str) else each for each in fields]
+    named = [(python(each[1]),) for each in _NAMED.finditer(message(code)) if each[1]]
+    return Problem(code, tuple(dict.fromkeys((*given, *named))), values)
 
 
 def message(code: str) -> str:
@@ -124,10 +130,11 @@ def message(code: str) -> str:
     return words
 
 
-def _called(words: str, place: Place) -> str:
+def called(words: str, place: Place) -> str:
+    """Return a sentence of ours in which an interface calls options in its own way."""
     if place is shell or "--" not in words:
         return words
-    return _OPTION.sub(lambda each: place(each[1]) if each[1] else each[0], words)
+    return _NAMED.sub(lambda each: place(each[1]) if each[1] else each[0], words)
 
 
 def _shortened(value: Any, longest: int | None) -> Any:

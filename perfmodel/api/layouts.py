@@ -15,13 +15,14 @@ from perfmodel.api.run_costs import Costs, with_costs
 from perfmodel.arguments import COUNT, FLAG, TEXT, expect
 from perfmodel.calibration import calibration
 from perfmodel.candidates import TooManyCandidates
-from perfmodel.errors import InputError, unknown_name
+from perfmodel.errors import InputError, refusal, unknown_name
 from perfmodel.link_caveats import doubt_adapters
 from perfmodel.prediction.layout_numbers import Layouts as Evaluated
 from perfmodel.prediction.layout_numbers import job_of_layouts
 from perfmodel.prediction.layout_order import Timed, slower_than_first
 from perfmodel.prediction.memory_odds import stated_odds
 from perfmodel.prediction.open_options import left_open_by
+from perfmodel.problem import Words
 from perfmodel.resolve import Setting, resolve
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.laid_out import LaidOut
@@ -228,9 +229,9 @@ def layouts(
     network_of(network)  # refuses what is no transformer
     known = Catalogue.of(catalogue)
     if node is None and accelerator is None:
-        raise InputError("give --node or --accelerator, e.g. --node dgx-h100")
+        raise refusal("layout.no_machine")
     if node is None and known.accelerator(str(accelerator)).usual_node is None:
-        raise InputError(f"{accelerator} has no usual machine: give --node")
+        raise refusal("machine.unusual", "accelerator", accelerator=accelerator)
     options: dict[str, Any] = {
         "workload": workload,
         "node": node,
@@ -252,14 +253,19 @@ def layouts(
     setting = on(gpus)
     own, held = setting.node.nics or 1, setting.node.accelerators
     if setting.nics > (most := max(own, NICS_OF_ACCELERATOR * held)):
-        raise InputError(
-            f"--nics {nics}: {setting.node.id} has {own}; expected at most {most}, "
-            f"{NICS_OF_ACCELERATOR} for each accelerator"
+        raise refusal(
+            "machine.nics",
+            nics=nics,
+            node=setting.node.id,
+            own=own,
+            most=most,
+            nics_of_accelerator=NICS_OF_ACCELERATOR,
         )
     result = search(setting, global_batch_size)
     fitting = len(result.iteration_time)
     if not fitting:
-        raise InputError(_nothing(setting, result, lambda world: search(on(world), global_batch_size)))
+        said = _nothing(setting, result, lambda world: search(on(world), global_batch_size))
+        raise refusal("layout.none", "gpus", said=Words(said))
 
     def evaluated(layout: Layout) -> Evaluated:
         job, case = with_layout(setting, layout), case_of_setting(setting, layout)

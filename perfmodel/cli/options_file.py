@@ -9,7 +9,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from perfmodel.errors import InputError, unknown_name
+from perfmodel.errors import InputError, refusal, unknown_name
 from perfmodel.reading import read_toml
 
 LISTS = ("names", "counts")
@@ -38,15 +38,17 @@ def read_options(ctx: click.Context, asked: click.Parameter, path: str | None) -
     for key, value in read_toml(path).items():
         option = known.get(key.replace("_", "-"))
         if option is None:
-            raise InputError(f"{path}: {unknown_name('key', key, known)}")
+            raise unknown_name("key", key, known).under(path)
         name = str(option.name)
         if name in result:
-            raise InputError(f"{path}: {key} is given twice, in two spellings")
+            raise refusal("options_file.twice", key=key).under(path)
         try:
             result[name] = _as_typed(option, value)
             option.type_cast_value(ctx, result[name])
         except click.BadParameter as error:
-            raise InputError(f"{path}: {key} = {value!r}: {error.message}") from None
+            raise refusal("options_file.value", (key,), value=value, message=error.message).under(
+                path
+            ) from None
     ctx.default_map = {**(ctx.default_map or {}), **result}
     return path
 

@@ -11,7 +11,7 @@ from perfmodel.client.bodies import body_of, conditions_of, quote_of, scenario_o
 from perfmodel.client.connection import Connection
 from perfmodel.client.files import Files
 from perfmodel.client.report import Report, TableReport
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, refusal
 from perfmodel.prediction import Prediction
 from perfmodel.specs.keywords import scenario_from
 from perfmodel.specs.scenario import AnyScenario, Scenario, laid_over, options_of
@@ -157,7 +157,7 @@ class Client:
         from perfmodel.comparison import Case, Comparison
 
         if any(isinstance(each, Case) for each in scenarios):
-            raise InputError("a Case was predicted on this machine: give its scenario")
+            raise refusal("client.case")
         files = Files()
         answer = self._asked(
             "compare",

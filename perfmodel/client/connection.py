@@ -9,7 +9,7 @@ import time
 from typing import Any
 from urllib.parse import urlsplit
 
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, refusal
 
 ATTEMPTS = 4
 """Of a request that a full service turns away."""
@@ -43,16 +43,16 @@ class Connection:
     def __init__(self, url: str, token: str | None, timeout: float) -> None:
         """Take the address; nothing is sent yet."""
         if token is not None and not (token.isascii() and token.isprintable()):
-            raise InputError("token: expected printable letters of ASCII, on one line")
+            raise refusal("client.token", "token")
         if not timeout > 0:
-            raise InputError(f"timeout = {timeout!r}: expected seconds above 0")
+            raise refusal("client.timeout", "timeout", timeout=timeout)
         try:
             parts = urlsplit(url)
             self._place = (parts.hostname or "", parts.port)
         except ValueError:
-            raise InputError(f"{url!r:.99}: expected an address such as http://127.0.0.1:8080") from None
+            raise refusal("client.url", "url", url=url) from None
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise InputError(f"{url!r:.99}: expected an address such as http://127.0.0.1:8080")
+            raise refusal("client.url", "url", url=url)
         self.url, self._secure, self._path = url, parts.scheme == "https", parts.path.rstrip("/")
         self._token, self._timeout = token, timeout
         self._own = threading.local()

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from perfmodel.comparison.case import Case
 from perfmodel.economics import economics
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, refusal
 from perfmodel.prediction import Prediction
 from perfmodel.reading import LARGEST_OPTIONS, read_json
 from perfmodel.specs.conditions import Conditions
@@ -32,7 +32,7 @@ def saved_case(path: Path, catalogue: Catalogue | None = None, conditions: Condi
     wanted = f"expected {output}"
     table = read_json(path, LARGEST_OPTIONS, output, _refuse)
     if not isinstance(table, dict):
-        raise InputError(f"{path}: a list or a value; {wanted}")
+        raise refusal("compare.not_saved", wanted=wanted).under(path)
     table = {key: value for key, value in table.items() if key in Prediction.model_fields}
     try:
         prediction = Prediction.model_construct(**vars(_Saved.model_validate(table)))
@@ -49,7 +49,7 @@ def saved_case(path: Path, catalogue: Catalogue | None = None, conditions: Condi
     except InputError as error:
         raise error.under("scenario").under(path, after=f"; {wanted}") from None
     if report := _incredible(prediction):
-        raise InputError(f"{path}: {report}; {wanted}")
+        raise refusal("compare.incredible", report=report, wanted=wanted).under(path)
     try:
         money = economics(prediction, conditions or Conditions(), Catalogue.of(catalogue))
     except InputError:  # it was made with specs that are not available now

@@ -271,7 +271,7 @@ def scenario_of_claim(
     try:
         given = laid_over(quote.scenario, claim.scenario)
         if astray := sorted(given.keys() & OF_CLAIMS):
-            raise InputError(f"{astray[0]} is a key of a claim: write it under [[claims]], next to quantity")
+            raise refusal("quote.key_of_claim", astray[0])
         scenario = Scenario(**given)
     except InputError as error:
         raise error.under("scenario").under(where) from None

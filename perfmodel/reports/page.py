@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from perfmodel import __version__
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.templating import bar, render
 from perfmodel.writing import check_writable, write_whole
 
@@ -155,7 +155,7 @@ def check_page(path: Path) -> None:
     InputError : neither ``.html`` nor ``.md``, or it cannot be written
     """
     if path.suffix.lower() not in TEMPLATES:
-        raise InputError(f"report {path}: give FILE.html, or FILE.md for Markdown")
+        raise refusal("report.ending", "report", path=path)
     check_writable(path)
 
 

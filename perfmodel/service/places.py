@@ -81,12 +81,22 @@ def place_of(body: Mapping[str, Any], problem: Problem, known: Collection[str] =
 
 def _at_end(nodes: Sequence[_Node], path: Sequence[str | int]) -> list[_Node]:
     """The parts of a body where a path ends, or as much of its end as the body has."""
-    for start in range(len(path)):
-        end = tuple(map(_field, path[start:]))
-        ends = [node for node in nodes if tuple(map(_field, node.place[len(node.place) - len(end) :])) == end]
+    fields = tuple(map(_field, path))
+    for start, stop in _parts(len(path)):
+        part = fields[start:stop]
+        ends = [node for node in nodes if tuple(map(_field, node.place[-len(part) :])) == part]
+        if stop < len(path):
+            ends = [node for node in ends if isinstance(node.value, str)]  # which is what holds the rest
         if ends:
             return ends
     return []
+
+
+def _parts(length: int) -> Iterator[tuple[int, int]]:
+    """Where parts of a path start and stop, those first that are longest."""
+    for start in range(length):
+        for stop in range(length, start, -1):
+            yield start, stop
 
 
 def _field(part: str | int) -> str | int:

@@ -3,7 +3,7 @@
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.specs.options import OptionInfo, PlainSignature
 from perfmodel.specs.record import Within
 
@@ -99,7 +99,7 @@ def checked(conditions: Conditions) -> Conditions:
 
         raise refused(error) from None
     except AttributeError:
-        raise InputError(f"conditions: expected perfmodel.Conditions, not {conditions!r:.60}") from None
+        raise refusal("conditions.invalid", "conditions", conditions=conditions) from None
     return result
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, refusal
 from perfmodel.specs.layout import Recompute, Sharding
 from perfmodel.specs.options import Described, OptionInfo, declared
 from perfmodel.specs.record import Within
@@ -356,9 +356,7 @@ def options_of(asked: object) -> dict[str, Any]:
     """
     if isinstance(asked, Mapping) and all(isinstance(key, str) for key in asked):
         return dict(asked)
-    raise InputError(
-        f"expected a Scenario or a mapping of its options, e.g. {{'workload': 'resnet50'}}, not {asked!r:.60}"
-    )
+    raise refusal("scenario.invalid", asked=asked)
 
 
 def by_field(table: Mapping[str, Any]) -> dict[str, Any]:
@@ -376,7 +374,7 @@ def by_field(table: Mapping[str, Any]) -> dict[str, Any]:
     written: dict[str, str] = {}
     for key in table:
         if (field := field_of(key)) in written:
-            raise InputError(f"{written[field]} and {key}: give one, they are the same")
+            raise refusal("scenario.twice", written[field], key, key=key)
         written[field] = key
     return {field: table[key] for field, key in written.items()}
 

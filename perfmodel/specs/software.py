@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.specs.provenance import Id, Provenance, SourcedSpec, Spec, Text
 from perfmodel.specs.record import Within, fresh
 from perfmodel.specs.scenario import ServerShards
@@ -237,7 +237,7 @@ def parts(text: str) -> tuple[str, int | None]:
     """
     name, at, year = text.partition("@")
     if at and not (year.isdecimal() and len(year) == 4):
-        raise InputError(f"--framework {text}: expected a year after @, e.g. {name}@2020")
+        raise refusal("software.year", text=text, name=name)
     return name, int(year) if at else None
 
 
@@ -279,7 +279,7 @@ def release(text: str, catalogue: "Catalogue") -> Release:
     while name:
         software = catalogue.software(name)
         if software.id in chain:
-            raise InputError(f"{chain[0]}: based_on = {software.id!r} leads back to itself")
+            raise refusal("software.circle", chain=chain[0], software=software.id)
         chain.append(software.id)
         facts = software.stated_until(year or LATEST_RELEASE) | facts
         name = software.based_on or ""

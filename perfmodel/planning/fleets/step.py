@@ -7,12 +7,13 @@ from typing import Any, Literal, NamedTuple
 
 from perfmodel.equations.fleets import share_by_speed
 from perfmodel.equations.heterogeneous import slowest_of_kinds
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, refusal
 from perfmodel.planning.fleets.job import Job, Layout
 from perfmodel.planning.fleets.shares import shares_beside, units_of, whole_shares
 from perfmodel.planning.fleets.written import Fleet, Group
 from perfmodel.prediction import Prediction
 from perfmodel.prediction.assemble import settled
+from perfmodel.problem import Words
 from perfmodel.specs.scenario import Scenario
 from perfmodel.step.stragglers import law_of
 from perfmodel.step.terms import of_kind
@@ -266,10 +267,7 @@ def _part(job: Job, fleet: Fleet, group: Group, layout: Layout | None, share: in
 
 def _check_mixed(prediction: Prediction) -> None:
     if any(one.group == "tables" for one in prediction.traffic):
-        raise InputError(
-            "embedding tables that are shared out over unlike machines are not predicted; "
-            "give --embedding replicated, or machines of one kind"
-        )
+        raise refusal("fleet.tables")
 
 
 def _check_memory(prediction: Prediction, group: Group) -> None:
@@ -278,4 +276,4 @@ def _check_memory(prediction: Prediction, group: Group) -> None:
         most = memory.largest_local_batch_size
         batch = prediction.scenario["local_batch_size"]
         hint = f"at most {most} do (--local-batch-size)" if most else "not even one sample does"
-        raise InputError(f"{batch} samples do not fit on one {group.accelerator}: {hint}")
+        raise refusal("fleet.batch", batch=batch, accelerator=group.accelerator, hint=Words(hint))
