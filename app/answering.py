@@ -16,7 +16,6 @@ from app.goal_keywords import keywords_of
 from app.search_worker import Searched, counted
 from perfmodel.api.compare import compare
 from perfmodel.api.layouts import Layouts
-from perfmodel.api.learning_rate import learning_rate
 from perfmodel.api.predict import predicted
 from perfmodel.api.stragglers import Stragglers, stragglers
 from perfmodel.cli.app import SERVER, TOKEN
@@ -24,6 +23,7 @@ from perfmodel.client import Client, ServiceError
 from perfmodel.collectives.place import Point
 from perfmodel.comparison import Comparison, case_of
 from perfmodel.errors import InputError
+from perfmodel.interfaces.calls import learning_rate
 from perfmodel.planning import Goal
 from perfmodel.planning.caveats import harder
 from perfmodel.prediction import Prediction, predict

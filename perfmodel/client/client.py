@@ -12,6 +12,8 @@ from perfmodel.client.connection import Connection
 from perfmodel.client.files import Files
 from perfmodel.client.report import Report, TableReport
 from perfmodel.errors import InputError, refusal
+from perfmodel.interfaces.calls import Calls
+from perfmodel.interfaces.register import command
 from perfmodel.prediction import Prediction
 from perfmodel.specs.keywords import scenario_from
 from perfmodel.specs.scenario import AnyScenario, Scenario, laid_over, options_of
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
     from perfmodel.explanations.equations import Explanation
     from perfmodel.planning.fleets import Fleets
     from perfmodel.prediction.collective import Collective
-    from perfmodel.prediction.learning_rates import LearningRates
     from perfmodel.quote import Checked, Quote
     from perfmodel.sensitivity.until import Enough
     from perfmodel.specs.conditions import Conditions
@@ -47,7 +48,7 @@ OF_SEVERAL = {
 """What a plan may choose from, and a fleet has one of."""
 
 
-class Client:
+class Client(Calls):
     """A service elsewhere, asked as ``import perfmodel`` is.
 
     Every call takes what the function of its name takes, but ``catalogue`` and ``constants``, and returns
@@ -202,15 +203,6 @@ class Client:
         answer = self._asked("stragglers", files, variant=variant, **asked, **options)
         return stragglers_of(answer, distribution, options)
 
-    def learning_rate(
-        self, base: float = 0.1, base_batch: int = 256, global_batch_size: int = 256, **options: Any
-    ) -> LearningRates:
-        """Return what ``perfmodel.learning_rate`` does."""
-        from perfmodel.prediction.learning_rates import LearningRates
-
-        given = {"base": base, "base_batch": base_batch, "global_batch_size": global_batch_size}
-        return _typed(LearningRates, self._asked("learning-rate", Files(), **given, **options))  # type: ignore[no-any-return]
-
     def explain(
         self,
         scenario: AnyScenario | None = None,
@@ -318,6 +310,17 @@ class Client:
         """Return what ``perfmodel workloads list --json`` prints, or of ``name=`` ``workloads show``."""
         files = Files()
         return self._asked("workloads", files, word=word, name=files.of_network(name), **options)
+
+    def answer_of(self, name: str, given: Mapping[str, Any]) -> Any:
+        """Return the answer to a command of the register, whose fields were given.
+
+        Raises
+        ------
+        InputError : what the function would refuse
+        """
+        one, files = command(name), Files()
+        one.request(**given)  # refuses here what needs no service
+        return _typed(one.answer, self._asked(one.path, files, **files.of_request(one.request, given)))
 
     def ask(self, command: str, body: Mapping[str, Any]) -> Any:
         """Return what a command answers to a body, which is sent as it is.

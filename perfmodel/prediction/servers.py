@@ -21,6 +21,7 @@ class Arrangement:
     """One way to place servers."""
 
     name: str
+    """Where the servers run, and whether a block's pull starts before the pushes end."""
     machines: int
     """In all, workers and servers."""
     time: float

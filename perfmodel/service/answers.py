@@ -166,13 +166,6 @@ def stragglers(request: other.StragglersRequest, catalogue: Catalogue) -> bytes:
     return written(stragglers(**options_of(request)))
 
 
-def learning_rate(request: other.LearningRateRequest, catalogue: Catalogue) -> bytes:
-    """Answer ``learning-rate``."""
-    from perfmodel.api.learning_rate import learning_rate
-
-    return written(learning_rate(**options_of(request)))
-
-
 def sensitivity(request: asked.SensitivityRequest, catalogue: Catalogue) -> bytes:
     """Answer ``sensitivity``: of ``vary`` how much is enough."""
     from perfmodel.calibration import calibration
