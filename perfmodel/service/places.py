@@ -1,30 +1,16 @@
-"""Where in the body of a request a mistake lies: the path of its keys, as the body has them.
-
->>> place_spoken_of({"node": "dgx-1v", "gpus": -1}, "gpus = -1: expected greater than or equal to 1")
-('gpus',)
->>> place_spoken_of({"conditions": {"region": "atlantis"}}, "no known price of dgx-1v in 'atlantis'")
-('conditions', 'region')
-"""
+"""Where in the body of a request a mistake lies: the path of its keys, as the body has them."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from perfmodel.errors import LONGEST_NAME, shortened
 from perfmodel.problem import Problem
 from perfmodel.specs.scenario import field_of
 
 Place = tuple[str | int, ...]
 MOST_NODES = 5000
 """Keys and members of a body that are looked at."""
-_SHORTEST = 3
-"""Letters of the beginning of a text by which a message may call it."""
-_PHRASES = {"global_batch_size": "global batch", "world_size": "GPUs"}
-"""What messages call a field besides by its name."""
-_COMMAND = re.compile(r"`[^`]*`")
-"""Of a message, which is about no key that it names."""
 
 
 class _Node(NamedTuple):
@@ -103,39 +89,6 @@ def _field(part: str | int) -> str | int:
     return field_of(part) if isinstance(part, str) else part
 
 
-def place_spoken_of(body: Mapping[str, Any], message: str, known: Collection[str] = ()) -> Place | None:
-    """Return the place that a message is about: what it begins with, quotes or names; None where none is.
-
-    Parameters
-    ----------
-    known : keys that the body might have, of which a message may ask for one
-    """
-    message = _COMMAND.sub("", message)
-    nodes = list(_nodes(body))
-    begins = [node for node in nodes if _begins(node, message)]
-    quoted = [node for node in nodes if _quotes(node, message)]
-    if begins:
-        inside = [node for node in quoted if node.place[: len(begins[0].place)] == begins[0].place]
-        return (inside or begins)[-1 if inside else 0].place
-    if quoted:
-        return quoted[0].place
-    asked = re.match(r"give (\w+)", message)
-    if asked and asked[1] in known and asked[1] not in body:
-        return (asked[1],)
-    for phrases in (False, True):
-        spoken = [(at, node.place) for node in nodes if (at := _spoken(node, message, phrases)) >= 0]
-        if spoken:
-            return min(spoken, key=lambda each: each[0])[1]
-    named = [node for node in nodes if isinstance(node.value, str) and _holds_word(message, node.value)]
-    if named:
-        return max(named, key=lambda node: len(node.value)).place
-    first = re.match(rf"[\w-]{{{_SHORTEST},{LONGEST_NAME}}}", message)
-    begun = [node for node in nodes if first and str(node.value).startswith(first[0])]
-    if begun:
-        return begun[0].place
-    return tuple(body) if len(body) == 1 else None
-
-
 def _nodes(body: Any) -> Iterator[_Node]:
     """Yield the parts of a body level by level."""
     level = [_Node((), "", body)]
@@ -169,35 +122,3 @@ def _equal(one: Any, other: Any) -> bool:
 def _names(key: str) -> tuple[str, ...]:
     """What messages call a key: it, the field that it means, and one of several."""
     return tuple(dict.fromkeys((key, field_of(key), key.removesuffix("s"))))
-
-
-def _begins(node: _Node, message: str) -> bool:
-    if not isinstance(node.place[-1], str) or len(node.key) > LONGEST_NAME:
-        return False
-    return any(
-        message.startswith((f"{name} ", f"{name}:", f"{name}. ", f"{name}, ", f"unknown {name} "))
-        for name in _names(node.key)
-    )
-
-
-def _quotes(node: _Node, message: str) -> bool:
-    if isinstance(node.place[-1], str) and len(node.place) > 1 and repr(shortened(node.key)) in message:
-        return True
-    value = node.value
-    if isinstance(value, str):
-        return bool(value) and repr(shortened(value)) in message
-    return type(value) in (int, float) and abs(value) < 1e15 and f"'{float(value)}'" in message
-
-
-def _spoken(node: _Node, message: str, phrases: bool) -> int:
-    """Where a message says the key of a node, or what else it calls it; -1 where it does not."""
-    if not isinstance(node.place[-1], str) or len(node.key) > LONGEST_NAME:
-        return -1
-    field = field_of(node.key)
-    words = (field.replace("_", " "), _PHRASES.get(field, field)) if phrases else (node.key, field)
-    places = [at.start() for word in words if (at := re.search(rf"\b{re.escape(word)}\b", message))]
-    return min(places, default=-1)
-
-
-def _holds_word(message: str, text: str) -> bool:
-    return text in message and bool(re.search(rf"(?<![\w-]){re.escape(text)}(?![\w-])", message))

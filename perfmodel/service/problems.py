@@ -9,9 +9,8 @@ from http import HTTPStatus
 from typing import Any, NamedTuple
 
 from perfmodel.errors import InputError, shortened
-from perfmodel.problem import LONGEST_NAME, UNSORTED, json_path, python
-from perfmodel.service.echoes import without_echoes
-from perfmodel.service.places import Place, place_of, place_spoken_of, value_at, written
+from perfmodel.problem import LONGEST_NAME, json_path, python
+from perfmodel.service.places import Place, place_of, value_at, written
 
 MEDIA_TYPE = "application/problem+json"
 WORDS = {413: "Content Too Large", 422: "Unprocessable Content"}
@@ -23,15 +22,8 @@ LONGEST_MESSAGE = 2000
 MOST_MISTAKES = 20
 LARGEST_WHOLE = 2**53
 """Beyond it readers of JSON do not agree on a whole number."""
-_OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
 _LONG_WORD = re.compile(rf"(\S{{{LONGEST_NAME}}})\S+")
 """What a message repeats of a request."""
-_FIELDS = {
-    "node-mtbf": "node_failure_interval",
-    "adapter-price": "adapter_prices",
-    "switch-price": "switch_prices",
-}
-"""Fields of options that are not called as they are written."""
 
 
 class Mistake(NamedTuple):
@@ -72,25 +64,21 @@ def refused(error: InputError, table: Mapping[str, Any], request: Any = None) ->
     """
     if isinstance(error, Refused):
         return error
-    words = " ".join(error.words(python, LONGEST_NAME).split())
-    first = error.problems[0]
+    words, first = _said(error.words(python, LONGEST_NAME)), error.problems[0]
     if first.code == "package.missing":
         words = words.partition(": pip install")[0]
         return Refused(f"not installed where this service runs: {words}", status=501)
-    if first.code == UNSORTED:
-        words = _in_python(words)
-        place = place_spoken_of(table, words, known=getattr(request, "model_fields", ()))
-        words = without_echoes(words, table, _in_python)
-        return Refused(words, [_mistake(table, place, words)._replace(code=UNSORTED)])
     known = getattr(request, "model_fields", ())
     mistakes = []
     for each in error.problems[:MOST_MISTAKES]:
         right = each.values.get("right_alone") or each.words(python, LONGEST_NAME)
-        one = _mistake(
-            table, place_of(table, each, known), without_echoes(" ".join(right.split()), table, python)
-        )
-        mistakes.append(one._replace(code=each.code, fields=tuple(map(json_path, each.fields))))
-    return Refused(without_echoes(words, table, python), mistakes)
+        place, paths = place_of(table, each, known), tuple(map(json_path, each.fields))
+        mistakes.append(_mistake(table, place, _said(right))._replace(code=each.code, fields=paths))
+    return Refused(words, mistakes)
+
+
+def _said(words: str) -> str:
+    return " ".join(words.split())
 
 
 def below(error: Refused, place: Callable[[str | None], str | None]) -> Refused:
@@ -102,15 +90,6 @@ def below(error: Refused, place: Callable[[str | None], str | None]) -> Refused:
     """
     moved = [each._replace(field=place(each.field)) for each in error.mistakes]
     return Refused(error.message, moved, error.status)
-
-
-def _in_python(message: str) -> str:
-    """Words about options of the command line as a body has them.
-
-    >>> _in_python("--node-mtbf needs --checkpoint-time")
-    'node_failure_interval needs checkpoint_time'
-    """
-    return _OPTION.sub(lambda name: _FIELDS.get(name[1], name[1].replace("-", "_")), message)
 
 
 def _mistake(table: Mapping[str, Any], place: Place | None, message: str) -> Mistake:

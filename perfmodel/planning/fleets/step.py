@@ -93,7 +93,7 @@ def steps_of(job: Job, fleet: Fleet, refused: list[Refused] | None = None) -> li
     """
     if len(fleet.groups) == 1:
         return [_of_one_kind(job, fleet)]
-    failures: list[str] = []
+    failures: list[InputError] = []
     layouts = _layouts(job, fleet, failures)
     steps: list[FleetStep] = []
     for policy, step_by in _BY_POLICY.items():
@@ -102,14 +102,14 @@ def steps_of(job: Job, fleet: Fleet, refused: list[Refused] | None = None) -> li
             try:
                 possible.append(step_by(job, fleet, layout))
             except InputError as error:
-                reasons.append(str(error))
+                reasons.append(error)
         if possible:
             steps.append(max(possible, key=lambda step: step.samples_per_second))
         elif refused is not None:
-            refused.append(Refused(policy, reasons[-1]))
+            refused.append(Refused(policy, str(reasons[-1])))
         failures = failures or reasons
     if not steps:
-        raise InputError(failures[0])
+        raise failures[0]
     return steps
 
 
@@ -158,14 +158,14 @@ def _rounder(machines: int) -> list[int]:
     return list(dict.fromkeys(machines >> k << k for k in range(machines.bit_length())))
 
 
-def _layouts(job: Job, fleet: Fleet, failures: list[str]) -> list[Layout | None]:
+def _layouts(job: Job, fleet: Fleet, failures: list[InputError]) -> list[Layout | None]:
     """The layouts to try: the fastest of each kind."""
     layouts: list[Layout | None] = []
     for group in fleet.groups:
         try:
             layout = job.layout(group, fleet)
         except InputError as error:
-            failures.append(str(error))
+            failures.append(error)
             continue
         if layout is None:
             return [None]
