@@ -129,7 +129,10 @@ def parse_anchor(text: str) -> Anchor:
     quantity, value, world_size, options = match.groups()
     if not 1 <= int(world_size) <= LARGEST_WORLD_SIZE:
         raise refusal("anchor.gpus", "anchor", text=text, largest_world_size=LARGEST_WORLD_SIZE)
-    measured = units.parse(value, "s" if quantity == "iteration_time" else "1/s")
+    try:
+        measured = units.parse(value, "s" if quantity == "iteration_time" else "1/s")
+    except InputError as error:
+        raise error.under("anchor", said="") from None
     low, high = RANGES[quantity]
     if not low <= measured <= high:
         raise refusal("anchor.range", "anchor", text=text, quantity=quantity, low=low, high=high)

@@ -184,6 +184,6 @@ def unknown(code: str, kind: str, name: str, known: Iterable[str], field: Path =
     name, names = shortened(name), sorted(known)
     near = tuple(nearest(name, names))
     some = ", ".join(names[:12]) + (", ..." if names[12:] else "")
-    right = f"nearest: {', '.join(near)}" if near else f"known: {some}"
+    right = Words(f"nearest: {', '.join(near)}" if near else f"known: {some}")
     values = {"called": Words(kind), "name": name, "right": right}
     return Problem(code, (field,) if field else (), values, near)

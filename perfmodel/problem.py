@@ -97,6 +97,8 @@ class Problem:
             name: called(value, place) if type(value) is Words else _shortened(value, longest)
             for name, value in self.values.items()
         }
+        if isinstance(self.values.get("known"), tuple):
+            values["known"] = ", ".join(self.values["known"])
         said = [".".join(map(str, path[self.depth :])) for path in self.fields]
         options = [place(_OPTIONS.get(each) or each.replace("_", "-")) for each in said]
         fields = {"field": said[0], "option": options[0], "options": " and ".join(options)} if said else {}

@@ -176,9 +176,7 @@ def recipe(benchmark: str, name: str, target: str | None = None) -> Recipe:
         )
     result = _published().get((benchmark, name))
     if result is None:
-        raise refusal(
-            "recipe.unknown", name=name, benchmark=benchmark, known=", ".join(recipe_names(benchmark))
-        )
+        raise refusal("recipe.unknown", name=name, benchmark=benchmark, known=tuple(recipe_names(benchmark)))
     return result
 
 

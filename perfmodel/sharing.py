@@ -83,7 +83,7 @@ def model_of(scenario: Scenario, workload: Workload) -> Model:
         is_shared = is_shared or (predicts_tokens(workload) and not _exchange_of_copies(scenario))
         return "transformer" if is_shared else "data-parallel"
     if given := given or _neutral_option(scenario):
-        raise _no_transformer(given, workload)
+        raise _no_transformer(*_option_and_value(given), workload)
     return "data-parallel"
 
 
@@ -104,6 +104,12 @@ def sharing_option(scenario: Scenario) -> str:
         return "strategy fsdp"
     given = (name for name, neutral in NEUTRAL.items() if getattr(scenario, name) not in neutral)
     return next(given, "").replace("_", "-")
+
+
+def _option_and_value(option: str) -> tuple[str, str]:
+    """Return an option, and what is said after it of its value."""
+    name, blank, value = option.partition(" ")
+    return name, blank + value
 
 
 def _neutral_option(scenario: Scenario) -> str:
@@ -127,9 +133,8 @@ def stack_of(
         _refuse_layout_only(scenario, workload, catalogue)
         return None
     if scenario.strategy not in SUMS:
-        raise refusal(
-            "layout.sums", sharing_option(scenario), known=" or ".join(SUMS), strategy=scenario.strategy
-        )
+        option, value = _option_and_value(sharing_option(scenario))
+        raise refusal("layout.sums", option, value=value, known=" or ".join(SUMS), strategy=scenario.strategy)
     if scenario.framework is None:
         if scenario.strategy == "fsdp":
             return "fsdp"
@@ -318,21 +323,23 @@ def _refuse_layout_only(scenario: Scenario, workload: Workload, catalogue: Catal
     name = scenario.framework
     if scenario.micro_batch_size is not None:
         if not has_layouts(workload):
-            reason = _no_transformer("micro-batch-size", workload)
-            raise refusal("layout.no_micro_batch", reason=Words(reason))
-        raise refusal("layout.micro_batch", scenario=_layouts(scenario, workload))
+            after = "; the batch of a GPU is --local-batch-size"
+            raise _no_transformer("micro-batch-size", "", workload).under(after=after)
+        raise refusal("layout.micro_batch", layouts=Words(_layouts(scenario, workload)))
     software = named_software(name or DEFAULT, workload, False, catalogue)
     if name is not None and release(software, catalogue).trains == "transformers":
-        option = f"framework {name}"
+        option, value = "framework", f" {name}"
         if not has_layouts(workload):
-            raise refusal("software.only_transformers", option, workload=workload.id, default=DEFAULT)
+            raise refusal(
+                "software.only_transformers", option, value=value, workload=workload.id, default=DEFAULT
+            )
     elif scenario.precision == "fp8":
-        option = "precision fp8"
+        option, value = "precision", " fp8"
         if not has_layouts(workload):
-            raise _no_transformer(option, workload)
+            raise _no_transformer(option, value, workload)
     else:
         return
-    raise refusal("layout.only", option, scenario=_layouts(scenario, workload))
+    raise refusal("layout.only", option, value=value, layouts=Words(_layouts(scenario, workload)))
 
 
 def _layouts(scenario: Scenario, workload: Workload) -> str:
@@ -342,15 +349,15 @@ def _layouts(scenario: Scenario, workload: Workload) -> str:
     return f"e.g. --sharding zero1; of {workload.id} without one that is not known"
 
 
-def _no_transformer(option: str, workload: Workload) -> InputError:
-    return refusal("layout.no_architecture", option, workload=workload.id)
+def _no_transformer(option: str, value: str, workload: Workload) -> InputError:
+    return refusal("layout.no_architecture", option, value=value, workload=workload.id)
 
 
 def _refuse(scenario: Scenario, software: str) -> None:
     """Refuse what the transformer model does not know, or software does not do."""
     if scenario.precision is not None and scenario.precision not in PRECISIONS:
         raise refusal(
-            "software.precision", precision=scenario.precision, software=software, known=", ".join(PRECISIONS)
+            "software.precision", precision=scenario.precision, software=software, known=tuple(PRECISIONS)
         )
     for name, (value, why) in FIXED.items():
         if getattr(scenario, name) != value:

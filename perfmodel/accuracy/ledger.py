@@ -118,7 +118,7 @@ def read_ledger(path: Path) -> tuple[Entry, ...]:
         return ()
     rows = records(path)
     if rows and tuple(rows[0]) != COLUMNS:
-        raise refusal("ledger.malformed", known=", ".join(COLUMNS)).under(path)
+        raise refusal("ledger.malformed", known=tuple(COLUMNS)).under(path)
     return tuple(
         Entry(version, kind, source, id, WORDS.get(job, job), float(error), float(half), float(scale))
         for kind, source, id, job, error, half, version, scale in map(dict.values, rows)

@@ -197,5 +197,5 @@ def measured_lines(path: Path, columns: Sequence[str], before: str | None = None
     header, lines = measured_table(path, before)
     if missing := [name for name in columns if name not in header]:
         more = ", ..." if missing[4:] else ""
-        raise refusal("table.no_column", known=", ".join(missing[:4]), more=more).under(path)
+        raise refusal("table.no_column", known=tuple(missing[:4]), more=more).under(path)
     return lines

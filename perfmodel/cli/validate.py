@@ -150,7 +150,7 @@ def command(
         raise refusal("validate.claims_by")
     able = GROUPS_OF.get(kind, GROUPS)
     if unable := [one for one in by if one not in able]:
-        raise refusal("validate.by", unable=unable[0], kind=kind, known=", ".join(able))
+        raise refusal("validate.by", unable=unable[0], kind=kind, known=tuple(able))
     if report is not None:
         check_writable(Path(report))
         if plots:

@@ -50,12 +50,12 @@ def distribution(name: str, **parameters: float | str | Path | Sequence[float]) 
     for key in parameters:
         if key not in law.parameters:
             raise refusal(
-                "distribution.no_parameter", str(key), name=name, key=key, known=", ".join(law.parameters)
+                "distribution.no_parameter", str(key), name=name, key=key, known=tuple(law.parameters)
             )
     given = dict(law.defaults) | parameters
     missing = [key for key in law.parameters if key not in given]
     if missing:
-        raise refusal("distribution.missing", name=name, known=", ".join(missing), missing=missing[0])
+        raise refusal("distribution.missing", name=name, known=tuple(missing), missing=missing[0])
     values = tuple(_number(name, key, given[key]) for key in law.parameters)
     for key, value in zip(law.parameters, values, strict=True):
         if key in law.positive and value <= 0:

@@ -135,7 +135,7 @@ def _columns(path: str, header: Sequence[str]) -> list[str]:
             raise unknown_name("column", column, known).under("line 1").under(path)
         names.append(name)
     if not set(names) & set(RANGES):
-        raise refusal("table.no_column_of", known=", ".join(RANGES), example=EXAMPLE).under(path)
+        raise refusal("table.no_column_of", known=tuple(RANGES), example=EXAMPLE).under(path)
     return names
 
 
@@ -143,7 +143,7 @@ def _settled(given: dict[str, str], catalogue: Catalogue) -> tuple[Setting, floa
     """Return the setting of a line, and its measured iteration time [s]."""
     measured = [name for name in RANGES if name in given]
     if len(measured) != 1:
-        raise refusal("table.no_result", known=", ".join(RANGES), measured=" and ".join(measured) or "none")
+        raise refusal("table.no_result", known=tuple(RANGES), measured=" and ".join(measured) or "none")
     if "workload" not in given:
         raise refusal("table.no_workload")
     if "accelerator" not in given and "node" not in given:

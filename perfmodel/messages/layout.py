@@ -2,14 +2,13 @@
 
 MESSAGES = {
     "layout.no_machine": "give --node or --accelerator, e.g. --node dgx-h100",
-    "layout.sums": "{option} is of a layout, whose gradients {known} sums, not --strategy "
+    "layout.sums": "{option}{value} is of a layout, whose gradients {known} sums, not --strategy "
     "{strategy}: leave one of them out",
     "layout.fsdp_sharding": "--strategy fsdp is --sharding zero3, not {sharding}",
-    "layout.no_micro_batch": "{reason}; the batch of a GPU is --local-batch-size",
-    "layout.micro_batch": "--micro-batch-size: that is of a layout, {scenario}; without one the "
+    "layout.micro_batch": "--micro-batch-size: that is of a layout, {layouts}; without one the "
     "batch of a GPU is --local-batch-size",
-    "layout.only": "{option} goes with a layout, {scenario}",
-    "layout.no_architecture": "{option}: {workload} is no transformer whose architecture and tokens "
+    "layout.only": "{option}{value} goes with a layout, {layouts}",
+    "layout.no_architecture": "{option}{value}: {workload} is no transformer whose architecture and tokens "
     "are known, e.g. llama-3-8b",
     "layout.indivisible": "--tensor-parallel x --pipeline-parallel x --context-parallel = {replica} "
     "does not divide {world_size} GPUs",

@@ -42,7 +42,7 @@ def anchored_setting(scenario: Scenario, catalogue: Catalogue, constants: Calibr
         return resolve(scenario, catalogue)
     anchor = parse_anchor(given)
     if anchor.options:
-        raise refusal("anchor.copies", "anchor", given=given, known=", ".join(anchor.options))
+        raise refusal("anchor.copies", "anchor", given=given, known=tuple(anchor.options))
     if anchor.world_size == 1:
         return resolve(scenario, catalogue)
     whole = resolve(_with(scenario, anchor=UNIT), catalogue)

@@ -131,7 +131,7 @@ def enough(
     """
     catalogue = Catalogue.of(catalogue)
     if vary not in AXES:
-        raise refusal("sensitivity.vary", vary=vary, known=", ".join(AXES))
+        raise refusal("sensitivity.vary", vary=vary, known=tuple(AXES))
     if not (isinstance(until, int | float) and 0 < until <= 1):
         raise refusal("sensitivity.until", until=until)
     first = predict(scenario, catalogue, constants)

@@ -177,7 +177,7 @@ def sensitivity(request: asked.SensitivityRequest, catalogue: Catalogue) -> byte
         return _enough(request, conditions, catalogue)
     for name in ("until", "values"):
         if getattr(request, name) is not None:
-            raise refusal("sensitivity.no_vary", name, "vary", known=", ".join(VARIED))
+            raise refusal("sensitivity.no_vary", name, "vary", known=tuple(VARIED))
     result = sensitivity(request.scenario(), catalogue, None, conditions)
     return encoded(sensitivity_report(result, catalogue, calibration()))
 

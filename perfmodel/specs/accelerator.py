@@ -146,7 +146,7 @@ class Accelerator(SourcedSpec):
         usable = [name for name in _PATHS.get(precision, (precision,)) if name in peaks]
         if not usable:
             raise refusal(
-                "accelerator.no_peak", "precision", id=self.id, precision=precision, known=", ".join(peaks)
+                "accelerator.no_peak", "precision", id=self.id, precision=precision, known=tuple(peaks)
             )
         chosen = usable[0]
         if chosen == "fp16-vector" and "fp32" in usable and peaks["fp32"].value > peaks[chosen].value:

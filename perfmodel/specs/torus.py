@@ -12,6 +12,7 @@ import numpy as np
 
 from perfmodel import ops
 from perfmodel.errors import refusal
+from perfmodel.problem import Words
 from perfmodel.specs.placement import in_domains
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def take_torus(
             ranks=ranks,
             nodes=nodes,
             per_node=per_node,
-            scenario=_even(scenario, held, node, link),
+            jobs=Words(_even(scenario, held, node, link)),
         )
     check_torus(asked, scenario.algorithm, ranks, per_node, nodes)
     if runs_torus(scenario, strategy) and scenario.world_size > 1:

@@ -41,7 +41,7 @@ def files_of(paths: Sequence[str]) -> list[Path]:
             if own and not inside:
                 raise _not_exported(own[0])
             if not inside:
-                raise refusal("trace.empty_folder", known=", ".join(SUFFIXES[:4])).under(path)
+                raise refusal("trace.empty_folder", known=tuple(SUFFIXES[:4])).under(path)
             result += inside
         elif os.path.exists(path):
             result.append(path)

@@ -67,11 +67,11 @@ def fed_with(
                 sample=known.sample,
                 workload=workload.id,
                 taken=workload.sample,
-                report=report,
+                report=Words(report),
             )
         if not known.objects and (own := _own_data(workload)) is not None and own.objects:
             fitting = [key for key, one in data_sets().items() if one.objects]
-            raise refusal("input.no_objects", dataset=dataset, workload=workload.id, known=", ".join(fitting))
+            raise refusal("input.no_objects", dataset=dataset, workload=workload.id, known=tuple(fitting))
         name, count = known.name, known.size(workload.sequence_length)
         stored = known.sample_bytes or TOKEN_BYTES * workload.input_elements
     return replace(

@@ -53,7 +53,7 @@ def workload_from_huggingface(path: str | Path, sequence_length: int | None = No
         values = text
     kind = values["model_type"]
     if kind not in FAMILIES:
-        raise refusal("network.model_type", kind=shown(kind), known=", ".join(FAMILIES)).under(path)
+        raise refusal("network.model_type", kind=shown(kind), known=tuple(FAMILIES)).under(path)
     config = Config(path, values)
     architecture = FAMILIES[kind](config)
     without = left_out(whole, config, architecture)
