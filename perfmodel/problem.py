@@ -28,6 +28,7 @@ _FIELDS = {
     "switch-price": "switch_prices",
 }
 """Fields of options that are not called as they are written."""
+_PART = re.compile(r"\.([^.\[]+)|\[(\d+)\]")
 _OPTIONS = {field: option for option, field in _FIELDS.items()}
 
 
@@ -64,6 +65,15 @@ def json_path(path: Path) -> str:
     return "$" + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
 
 
+def path_of(text: str) -> Path:
+    """Return the path of a JSONPath.
+
+    >>> path_of("$.claims[0].value")
+    ('claims', 0, 'value')
+    """
+    return tuple(int(each[2]) if each[2] else each[1] for each in _PART.finditer(text))
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One thing that is wrong with an input, or that somebody who reads an answer should know."""
@@ -79,6 +89,8 @@ class Problem:
     kind: Literal["refusal", "warning", "note", "default", "reason"] = "refusal"
     depth: int = 0
     """Parts of every path that the sentence leaves out, as what it stands under is said before it."""
+    said: str = ""
+    """The sentence, where it is of another process."""
     before: str = ""
     """What the sentence begins with: the part of the input that it is about."""
 
@@ -93,6 +105,8 @@ class Problem:
         >>> Problem("value.invalid", (("gpus",),), {"value": "-1", "expected": "at least 1"}).words()
         'gpus = -1: expected at least 1'
         """
+        if self.said:
+            return self.said
         values = {
             name: called(value, place) if type(value) is Words else _shortened(value, longest)
             for name, value in self.values.items()

@@ -359,5 +359,6 @@ def test_a_limit_that_is_met_stands_among_the_errors():
             "message": answer.json()["detail"],
             "code": "request.refused",
             "fields": [],
+            "values": {},
         }
     ]

@@ -264,8 +264,7 @@ def layouts(
     result = search(setting, global_batch_size)
     fitting = len(result.iteration_time)
     if not fitting:
-        said = _nothing(setting, result, lambda world: search(on(world), global_batch_size))
-        raise refusal("layout.none", "gpus", said=Words(said))
+        raise _nothing(setting, result, lambda world: search(on(world), global_batch_size))
 
     def evaluated(layout: Layout) -> Evaluated:
         job, case = with_layout(setting, layout), case_of_setting(setting, layout)
@@ -325,13 +324,14 @@ def _grid(result: SearchResult) -> tuple[LayoutCell, ...]:
     )
 
 
-def _nothing(setting: Setting, result: SearchResult, on: Callable[[int], SearchResult]) -> str:
-    """Say why nothing fits, and on how many accelerators something would."""
+def _nothing(setting: Setting, result: SearchResult, on: Callable[[int], SearchResult]) -> InputError:
+    """Return why nothing fits, and on how many accelerators something would."""
     name, gpus, chip = setting.workload.name, setting.world_size, setting.accelerator
     if not result.candidates:
-        return f"no layout of {name} on {gpus} accelerators: {'; '.join(result.rejected)}"
+        rejected = Words("; ".join(result.rejected))
+        return refusal("layout.none", "gpus", name=name, gpus=gpus, rejected=rejected)
     least, most = (f"{each / 2**30:.1f} GiB" for each in (result.least_bytes, chip.memory_capacity))
-    message = f"no layout of {name} fits {gpus} x {chip.id}: the least needs {least} of {most}; "
+    job = {"name": name, "gpus": gpus, "chip": chip.id, "least": least, "most": most}
     for world in (gpus * 2**doubled for doubled in range(1, DOUBLINGS + 1)):
         try:
             more = on(world)
@@ -339,8 +339,9 @@ def _nothing(setting: Setting, result: SearchResult, on: Callable[[int], SearchR
             continue
         if len(more.iteration_time):
             first, time = more.layout(0).words(), float(more.iteration_time[0])
-            return f"{message}{world} are enough: {short(first)} takes {show(time, 's')} a step"
-    return f"{message}take more accelerators, or a smaller batch or sequence"
+            fast = {"layout": short(first), "time": show(time, "s")}
+            return refusal("layout.too_few", "gpus", **job, enough=world, **fast)
+    return refusal("layout.no_memory", "gpus", **job)
 
 
 def _rows(setting: Setting, evaluated: Evaluated) -> list[LayoutRow]:

@@ -25,5 +25,9 @@ MESSAGES = {
     "several chunks",
     "layout.too_long": "a schedule of {micro_batches} micro-batches on {stages} stages of {chunks} "
     "chunks is too long to draw; up to {most_blocks:,} passes are",
-    "layout.none": "{said}",
+    "layout.none": "no layout of {name} on {gpus} accelerators: {rejected}",
+    "layout.too_few": "no layout of {name} fits {gpus} x {chip}: the least needs {least} of {most}; "
+    "{enough} are enough: {layout} takes {time} a step",
+    "layout.no_memory": "no layout of {name} fits {gpus} x {chip}: the least needs {least} of {most}; "
+    "take more accelerators, or a smaller batch or sequence",
 }

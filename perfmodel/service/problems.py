@@ -39,6 +39,8 @@ class Mistake(NamedTuple):
     """What is wrong, for programs."""
     fields: tuple[str, ...] = ()
     """Every option that it is about, as a JSONPath from the table that holds it."""
+    values: Mapping[str, float] = {}
+    """Numbers that the message says."""
 
 
 class Refused(InputError):
@@ -73,8 +75,16 @@ def refused(error: InputError, table: Mapping[str, Any], request: Any = None) ->
     for each in error.problems[:MOST_MISTAKES]:
         right = each.values.get("right_alone") or each.words(python, LONGEST_NAME)
         place, paths = place_of(table, each, known), tuple(map(json_path, each.fields))
-        mistakes.append(_mistake(table, place, _said(right))._replace(code=each.code, fields=paths))
+        mistakes.append(
+            _mistake(table, place, _said(right))._replace(
+                code=each.code, fields=paths, values=_numbers(each.values)
+            )
+        )
     return Refused(words, mistakes)
+
+
+def _numbers(values: Mapping[str, Any]) -> dict[str, float]:
+    return {name: each for name, each in values.items() if type(each) in (int, float) and each - each == 0}
 
 
 def _said(words: str) -> str:
@@ -131,6 +141,7 @@ def problem(status: int, detail: str, mistakes: Iterable[Mistake] = ()) -> dict[
             "message": _cut(each.message),
             "code": each.code,
             "fields": [shortened(path) for path in each.fields],
+            "values": {name: shown(number) for name, number in each.values.items()},
         }
         for each in mistakes
     ]

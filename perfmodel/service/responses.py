@@ -22,7 +22,7 @@ PROBLEM = {
             "description": "Of a 422: each mistake.",
             "items": {
                 "type": "object",
-                "required": ["field", "value", "message", "code", "fields"],
+                "required": ["field", "value", "message", "code", "fields", "values"],
                 "additionalProperties": False,
                 "properties": {
                     "field": {
@@ -37,6 +37,11 @@ PROBLEM = {
                         "type": "array",
                         "items": {"type": "string"},
                         "description": "All that it is about, e.g. $.price; from the table that holds them.",
+                    },
+                    "values": {
+                        "type": "object",
+                        "additionalProperties": {"type": ["number", "string"]},
+                        "description": "Numbers that the message says, by name, e.g. enough: 128.",
                     },
                 },
             },
