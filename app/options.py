@@ -5,11 +5,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Mapping
 from functools import cache
-from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
 import click
 
+from perfmodel.cli import command_of
 from perfmodel.cli.options import scenario_from
 from perfmodel.cli.types import COUNT, Names
 from perfmodel.errors import InputError, unknown_name
@@ -65,7 +65,7 @@ class Option(NamedTuple):
 @cache
 def options(command: str = "predict") -> dict[str, Option]:
     """Return every option of a command that takes a value or can be said and denied, by its name there."""
-    result: click.Command = import_module(f"perfmodel.cli.{command}").command
+    result: click.Command = command_of(command)
     return {
         name: from_parameter(name, parameter)
         for parameter in result.params

@@ -8,7 +8,8 @@ import click
 
 from perfmodel.cli.economics_options import economics_options, take_economics
 from perfmodel.cli.options import catalogue_from, scenario_from, scenario_options
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
+from perfmodel.problem import Words
 
 FORMS = ("json", "latex", "markdown")
 
@@ -36,7 +37,7 @@ def command(latex: bool, markdown: bool, as_json: bool, specs: tuple[str, ...], 
 
     asked = [form for form, given in zip(FORMS, (as_json, latex, markdown), strict=True) if given]
     if len(asked) > 1:
-        raise InputError(f"{' and '.join(f'--{form}' for form in asked)}: give one of them")
+        raise refusal("options.one_form", known=Words(" and ".join(f"--{form}" for form in asked)))
     asked_money = take_economics(options)
     conditions = None if asked_money is None else Conditions(**asked_money)
     explained = explain(scenario_from(options), catalogue_from(specs), None, conditions)

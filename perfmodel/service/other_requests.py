@@ -14,12 +14,8 @@ from perfmodel.specs.record import Within
 from perfmodel.specs.scenario import LARGEST_BATCH_SIZE, Scenario
 from perfmodel.specs.updates import USUAL_LOCAL_STEPS
 
-LARGEST = 1e12
-_Above = Annotated[float, Within(gt=0, le=LARGEST)]
-_From = Annotated[float, Within(ge=0, le=LARGEST)]
 _Samples = Annotated[int, Within(ge=1, le=LARGEST_BATCH_SIZE, strict=True)]
 _Workers = Annotated[int, Within(ge=0, le=1_000_000, strict=True)]
-_Epochs = Annotated[float, Within(ge=0, le=1000)]
 _Name = Annotated[str, Within(min_length=1)]
 
 
@@ -157,33 +153,6 @@ class StragglersRequest(Request):
     local_steps: Count = USUAL_LOCAL_STEPS
     communication_time: Amount = 0.0  # type: ignore[assignment]  # a number is one
     server_time: Amount = 0.0  # type: ignore[assignment]
-
-
-class LearningRateRequest(Request):
-    """A batch to find a learning rate for.
-
-    Parameters
-    ----------
-    base : [1] Rate that is good at base_batch.
-    base_batch : [samples] Samples of an update.
-    global_batch_size : [samples] Samples of an update to find a rate for.
-    staleness : [1] Mean updates between reading parameters and applying a gradient.
-    warm_up_epochs : [1] Over which the rate rises from the base; 0 for none.
-    distance_constant : [1] Learning rate times squared distance; with squared_distance.
-    squared_distance : [1] Between parameters now and those read.
-    squared_gradient_sum : [1] Of one parameter so far: Adagrad.
-    noise_scale : [samples] Of the gradient.
-    """
-
-    base: _Above = 0.1
-    base_batch: _Samples = 256
-    global_batch_size: _Samples
-    staleness: _From | None = None
-    warm_up_epochs: _Epochs = 5.0
-    distance_constant: _Above | None = None
-    squared_distance: _From | None = None
-    squared_gradient_sum: _Above | None = None
-    noise_scale: _Above | None = None
 
 
 class QuoteRequest(Request):

@@ -3,7 +3,7 @@
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.specs.options import OptionInfo, PlainSignature
 from perfmodel.specs.record import Within
 
@@ -95,11 +95,11 @@ def checked(conditions: Conditions) -> Conditions:
     try:
         result: Conditions = _adapter().validate_python(conditions._asdict())
     except ValidationError as error:
-        from perfmodel.specs.mistakes import mistake
+        from perfmodel.specs.mistakes import refused
 
-        raise InputError(mistake(error)) from None
+        raise refused(error) from None
     except AttributeError:
-        raise InputError(f"conditions: expected perfmodel.Conditions, not {conditions!r:.60}") from None
+        raise refusal("conditions.invalid", "conditions", conditions=conditions) from None
     return result
 
 
