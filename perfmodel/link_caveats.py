@@ -13,6 +13,9 @@ from perfmodel.specs.node import Node
 from perfmodel.tracing import remembered
 from perfmodel.units import show
 
+NCCL_CONNECTIONS = 16
+"""Two threads of eight connections, where NCCL finds an adapter of AWS.  In most containers, whose network
+is a virtual one, it finds none and opens one."""
 GENERIC_NODE = "pcie-workstation-8gpu"
 """The machine that accelerators without a usual one are taken to lie in, as long as no network matters."""
 LARGEST_OVERSUBSCRIPTION = 1000

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from perfmodel.anchor import Repeat, with_measured_runs
 from perfmodel.calibration import calibration
 from perfmodel.errors import refusal
-from perfmodel.link_caveats import GENERIC_NODE, check_racks, doubt_adapters, doubt_links, require_network
+from perfmodel.link_caveats import (
+    GENERIC_NODE,
+    NCCL_CONNECTIONS,
+    check_racks,
+    doubt_adapters,
+    doubt_links,
+    require_network,
+)
 from perfmodel.named import by_id
 from perfmodel.sharing import batch_of, shared, software_of_copies, usual_precision
 from perfmodel.specs.accelerator import USUAL_POWER, Accelerator
@@ -40,10 +47,6 @@ _T = TypeVar("_T")
 
 DEFAULT_ACCELERATOR = "v100-sxm2-16gb"
 DEFAULT_INTER_LINK = "ethernet-25g-tcp"
-
-NCCL_CONNECTIONS = 16
-"""Two threads of eight connections, where NCCL finds an adapter of AWS.  In most containers, whose network
-is a virtual one, it finds none and opens one."""
 
 
 class Setting(NamedTuple):

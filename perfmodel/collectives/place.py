@@ -15,7 +15,7 @@ from perfmodel.collectives.racks import Racks
 from perfmodel.equations.link_rates import kernel_ceiling
 from perfmodel.equations.ring_search import WRITE_PAYLOAD, ring_bandwidth
 from perfmodel.errors import refusal
-from perfmodel.resolve import NCCL_CONNECTIONS
+from perfmodel.link_caveats import NCCL_CONNECTIONS
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
