@@ -8,6 +8,7 @@ from app.menu import PAGES
 
 pytestmark = pytest.mark.any_version
 MENU = [title for _, title in PAGES]
+ERRORS = "[data-testid=stAlertContentError], [data-testid=stException]"
 MOST_TABS = 5
 NO_SIDEBAR = "hardware"
 """Whose fields come after the menu, past which the first link of every page leads."""
@@ -15,7 +16,9 @@ IN_A_FIELD = "document.activeElement.matches('input, textarea, select')"
 
 
 @pytest.mark.parametrize(("name", "title"), PAGES, ids=[name for name, _ in PAGES])
-def test_every_page_is_at_its_own_address_and_its_first_field_five_tabs_away_at_most(window, name, title):
+def test_every_page_is_drawn_at_its_own_address_and_its_first_field_is_five_tabs_away_at_most(
+    window, name, title
+):
     query = "?epochs=1&max-gpus=8&accelerators=v100-sxm2-16gb" if name == "plan" else ""
     for slash in ("/", ""):
         page = window.open(f"{name}{slash}{query}")
@@ -24,6 +27,8 @@ def test_every_page_is_at_its_own_address_and_its_first_field_five_tabs_away_at_
         assert page.locator("[role=dialog]").count() == 0
         assert page.get_by_role("link", name=title, exact=True).get_attribute("aria-current") == "page"
         assert not window.complaints
+    page.wait_for_selector("[data-testid=stPlotlyChart] .main-svg")
+    assert page.locator(ERRORS).count() == 0
     for pressed in range(1, MOST_TABS + 1):
         page.keyboard.press("Tab")
         if page.evaluate(IN_A_FIELD):
