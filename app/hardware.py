@@ -12,9 +12,10 @@ from app.file_marks import Mark, in_use, use
 from perfmodel.errors import InputError
 from perfmodel.resources import folder as data_folder
 from perfmodel.spec_quality import report
+from perfmodel.specs.kinds import Kind
 from perfmodel.specs.numbers import number_rows, number_text
 from perfmodel.specs.provenance import Quantity, SourcedSpec
-from perfmodel.specs.store import Catalogue, Kind
+from perfmodel.specs.store import Catalogue
 from perfmodel.units import parse
 
 LARGEST = 100_000

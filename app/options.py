@@ -5,21 +5,22 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Mapping
 from functools import cache
-from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
 import click
 
+from perfmodel.cli import command_of
 from perfmodel.cli.options import scenario_from
 from perfmodel.cli.types import COUNT, Names
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.named import LOOKED_UP, id_of
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.dataset import data_sets
+from perfmodel.specs.kinds import KINDS
 from perfmodel.specs.names import word_of
 from perfmodel.specs.options import Offers, declared
 from perfmodel.specs.scenario import SHORT, Scenario
-from perfmodel.specs.store import KINDS, Catalogue
+from perfmodel.specs.store import Catalogue
 from perfmodel.workloads import names as workload_names
 
 LONGEST = 300
@@ -64,7 +65,7 @@ class Option(NamedTuple):
 @cache
 def options(command: str = "predict") -> dict[str, Option]:
     """Return every option of a command that takes a value or can be said and denied, by its name there."""
-    result: click.Command = import_module(f"perfmodel.cli.{command}").command
+    result: click.Command = command_of(command)
     return {
         name: from_parameter(name, parameter)
         for parameter in result.params

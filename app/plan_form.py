@@ -100,7 +100,7 @@ def as_python(asked: Goal) -> str:
         given[CALIBRATION] = session_hardware.own_names()[CALIBRATION]
     said = {name: repr(value) for name, value in given.items()}
     conditions = [
-        f"{name}={value!r}" for name, value in asked.conditions._asdict().items() if value is not None
+        f"{name}={value!r}" for name, value in asked.conditions.model_dump().items() if value is not None
     ]
     if conditions:
         said["conditions"] = f"perfmodel.Conditions({', '.join(conditions)})"

@@ -20,20 +20,23 @@ if TYPE_CHECKING:
     from perfmodel.api.calibrate import calibrate
     from perfmodel.api.collective import collective
     from perfmodel.api.compare import compare
-    from perfmodel.api.compression import compression
-    from perfmodel.api.distbelief import downpour, model_parallel
     from perfmodel.api.enough import enough
     from perfmodel.api.fleets import fleets
     from perfmodel.api.layouts import layouts
-    from perfmodel.api.learning_rate import learning_rate
     from perfmodel.api.plan import plan
     from perfmodel.api.scale import scale
-    from perfmodel.api.servers import servers
     from perfmodel.api.stragglers import stragglers
     from perfmodel.api.validate import validate
     from perfmodel.client import Client
     from perfmodel.errors import InputError
-    from perfmodel.explanations import explain
+    from perfmodel.interfaces.calls import (
+        compression,
+        downpour,
+        explain,
+        learning_rate,
+        model_parallel,
+        servers,
+    )
     from perfmodel.prediction import Prediction, predict
     from perfmodel.quote import check_quote, read_quote
     from perfmodel.reports.write import write_report
@@ -92,19 +95,19 @@ _HOMES = {
     "check_quote": "perfmodel.quote",
     "collective": "perfmodel.api.collective",
     "compare": "perfmodel.api.compare",
-    "compression": "perfmodel.api.compression",
-    "downpour": "perfmodel.api.distbelief",
+    "compression": "perfmodel.interfaces.calls",
+    "downpour": "perfmodel.interfaces.calls",
     "enough": "perfmodel.api.enough",
-    "explain": "perfmodel.explanations",
+    "explain": "perfmodel.interfaces.calls",
     "fleets": "perfmodel.api.fleets",
     "layouts": "perfmodel.api.layouts",
-    "learning_rate": "perfmodel.api.learning_rate",
-    "model_parallel": "perfmodel.api.distbelief",
+    "learning_rate": "perfmodel.interfaces.calls",
+    "model_parallel": "perfmodel.interfaces.calls",
     "plan": "perfmodel.api.plan",
     "predict": "perfmodel.prediction",
     "read_quote": "perfmodel.quote",
     "scale": "perfmodel.api.scale",
-    "servers": "perfmodel.api.servers",
+    "servers": "perfmodel.interfaces.calls",
     "stragglers": "perfmodel.api.stragglers",
     "sweep": "perfmodel.sweeps",
     "validate": "perfmodel.api.validate",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from perfmodel import ops
+from perfmodel.effect_inputs import EffectInputs
 
 if TYPE_CHECKING:
     from perfmodel.own_effects import OwnEffects
@@ -65,23 +66,6 @@ NESTED = (
     ("gpt3-5b", "gpt3-6.7b"),
 )
 """Networks of which each has all layers of the one before, and more."""
-
-
-class EffectInputs(NamedTuple):
-    """What a configuration's effects hang on."""
-
-    architecture: str
-    accelerator: str
-    workload: str
-    framework: str
-    precision: str
-    power: float
-    """log of matrix FLOP per watt over a V100's; 0 without matrix units."""
-    year: float
-    """Of the software, from 2020."""
-    fused: float
-    unfused_transformer: float
-    detection: float
 
 
 class Effects(NamedTuple):

@@ -7,11 +7,12 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import NamedTuple
 
+from perfmodel.specs.kinds import AnySpec, Kind
 from perfmodel.specs.names import taken_as
 from perfmodel.specs.options import Offers, declared
+from perfmodel.specs.releases import software_id
 from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.software import software_id
-from perfmodel.specs.store import AnySpec, Catalogue, Kind
+from perfmodel.specs.store import Catalogue
 from perfmodel.workloads import understood
 
 

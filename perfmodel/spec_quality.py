@@ -13,13 +13,13 @@ from typing import Literal, NamedTuple
 
 from perfmodel.errors import InputError
 from perfmodel.specs.accelerator import Accelerator
+from perfmodel.specs.kinds import Kind as Catalogued
 from perfmodel.specs.link import Link
 from perfmodel.specs.names import port_speed
 from perfmodel.specs.peer_graph import PeerGraph, ranks_of
 from perfmodel.specs.provenance import Quantity, SourcedSpec
-from perfmodel.specs.software import release
+from perfmodel.specs.releases import release
 from perfmodel.specs.store import Catalogue
-from perfmodel.specs.store import Kind as Catalogued
 
 SOURCE_AGE_LIMIT = 730
 """Days after which a source should be read again."""

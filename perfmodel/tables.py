@@ -136,6 +136,47 @@ def columns_of(
     return list(dict.fromkeys(name for row in rows for name in row))
 
 
+def markdown_table(
+    rows: Iterable[Mapping[str, Any]],
+    columns: Sequence[str] | Mapping[str, str] | None = None,
+    digits: int = 4,
+) -> str:
+    r"""Return rows as a Markdown table, numbers to so many digits, columns of numbers to the right.
+
+    Parameters
+    ----------
+    rows, columns : as of ``csv_text``; a mapping gives the columns their headings
+
+    >>> rows = [{"link": "a|b", "time": 0.123456}]
+    >>> print(markdown_table(rows, {"link": "link", "time": "time [s]"}), end="")
+    | link | time [s] |
+    | :--- | ---: |
+    | a\|b | 0.1235 |
+    """
+    spread = [flat(row) for row in rows]
+    names = columns_of(spread, columns)
+    headings = columns if isinstance(columns, Mapping) else {name: name for name in names}
+    sides = [":---" if any(isinstance(row.get(name), str) for row in spread) else "---:" for name in names]
+    lines = [[markdown_cell(headings[name]) for name in names], sides]
+    lines += [[markdown_cell(_short(row.get(name), digits)) for name in names] for row in spread]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def _short(value: Any, digits: int) -> str:
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float) and math.isfinite(value):
+        return _figures(value, digits)
+    return {"true": "yes", "false": "no"}[cell_text(value)] if isinstance(value, bool) else cell_text(value)
+
+
+def _figures(value: float, digits: int) -> str:
+    """Round to significant digits, but keep all before the point: no powers of ten."""
+    if 10**digits <= abs(value) < 1e15:
+        return f"{value:.0f}"
+    return f"{value:.{digits}g}"
+
+
 def markdown_cell(text: str) -> str:
     r"""Return text as a cell of a Markdown table.
 

@@ -7,8 +7,7 @@ for each call of a cached function, and imports nothing.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from contextvars import ContextVar
 from types import FrameType
 from typing import Any, ParamSpec, TypeVar
@@ -39,7 +38,9 @@ class Call:
 class Trace:
     """What one traced evaluation has found out."""
 
-    def __init__(self) -> None:
+    def __init__(self, numeric_result: Callable[..., Any] | None = None) -> None:
+        """Take what gives the result of a function marked ``numeric``: the function, arguments, keywords."""
+        self.numeric_result = numeric_result
         self.calls: list[Call] = []
         """In the order in which they made their first number."""
         self.ran: dict[str, None] = {}
@@ -62,18 +63,6 @@ class Trace:
 
 
 TRACE: ContextVar[Trace | None] = ContextVar("trace", default=None)
-
-
-@contextmanager
-def tracing() -> Iterator[Trace]:
-    """Note the formulas that make traced numbers, and let caches aside."""
-    trace = Trace()
-    token = TRACE.set(trace)
-    try:
-        yield trace
-    finally:
-        TRACE.reset(token)
-        trace.running.clear()
 
 
 def given(value: Any, name: str, source: str) -> Any:
@@ -111,10 +100,9 @@ def numeric(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _
 
     @functools.wraps(function)
     def call(*arguments: _Parameters.args, **keywords: _Parameters.kwargs) -> _Result:
-        if TRACE.get() is None:
+        trace = TRACE.get()
+        if trace is None or trace.numeric_result is None:
             return function(*arguments, **keywords)
-        from perfmodel.numeric_node import numeric_result
-
-        return numeric_result(function, arguments, keywords)  # type: ignore[no-any-return]
+        return trace.numeric_result(function, arguments, keywords)  # type: ignore[no-any-return]
 
     return call

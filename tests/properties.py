@@ -35,9 +35,7 @@ from perfmodel.prediction.ratio import ratio_between
 from perfmodel.sensitivity.case import Case, with_numbers
 from perfmodel.sensitivity.elasticity import case_of, derivatives
 from perfmodel.sharing import predicts_tokens
-from perfmodel.specs.layout import NEUTRAL, RECOMPUTE, SHARDING
-from perfmodel.specs.link import Link
-from perfmodel.specs.scenario import (
+from perfmodel.specs.choices import (
     Algorithm,
     DecoderName,
     Input,
@@ -45,10 +43,12 @@ from perfmodel.specs.scenario import (
     Overlap,
     Placement,
     PrecisionOfCopies,
-    Scenario,
     StrategyOfCopies,
 )
-from perfmodel.specs.software import release
+from perfmodel.specs.layout import NEUTRAL, RECOMPUTE, SHARDING
+from perfmodel.specs.link import Link
+from perfmodel.specs.releases import release
+from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.storage import storages
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.communication import message_times

@@ -46,7 +46,7 @@ WORKS: dict[str, dict[str, Any]] = {
     "enough": {"vary": "nics", "gpus": 16, "values": [1, 2]},
     "fleets": {"have": "2 x dgx-1v", "buy": "1 x dgx-1v"},
     "model_parallel": {"point": (8, 2)},
-    "learning_rate": {"distance_constant": 1, "squared_distance": 1},
+    "learning_rate": {"global_batch_size": 512, "distance_constant": 1, "squared_distance": 1},
     "plan": {"epochs": 1, "max_gpus": 2, "instances": "p3.16xlarge", "local_batch_sizes": 64},
     "predict": {},
     "read_quote": {"path": "imagenet-one-hour"},

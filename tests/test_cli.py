@@ -17,8 +17,9 @@ from perfmodel.cli import COMMANDS, main
 from perfmodel.prediction import Prediction, predict
 from perfmodel.prediction.collective import Collective
 from perfmodel.resources import folder
+from perfmodel.specs.kinds import CLASSES
 from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import CLASSES, Catalogue
+from perfmodel.specs.store import Catalogue
 from perfmodel.traces.timeline import write_timeline
 from perfmodel.workloads import groups, names, workload
 

@@ -38,8 +38,9 @@ from perfmodel.prediction.result import Interval
 from perfmodel.quote.file import KINDS as QUANTITIES
 from perfmodel.quote.file import SYNONYMS, Claim, Quote, quote_of, scenario_of_claim
 from perfmodel.service.commands import COMMANDS
+from perfmodel.specs.kinds import KINDS
 from perfmodel.specs.provenance import Source
-from perfmodel.specs.store import KINDS, Catalogue
+from perfmodel.specs.store import Catalogue
 from tests.doors import formulas
 
 pytestmark = pytest.mark.any_version

@@ -264,7 +264,7 @@ def test_a_run_of_tokens_has_its_time_and_cost_by_the_first_layout(invoke):
     assert f"and cost {dollars(run['cost'])} (" in printed
 
 
-@pytest.mark.parametrize("conditions", [Conditions(tokens=0), Conditions(tokens=1e12, samples=5.0)])
+@pytest.mark.parametrize("conditions", [{"tokens": 0}, {"tokens": 1e12, "samples": 5.0}])
 def test_the_length_of_a_run_is_one_number_above_zero(conditions):
     with pytest.raises(InputError, match="tokens"):
         layouts("gpt2", gpus=8, node="dgx-h100", global_batch_size=8, conditions=conditions)

@@ -14,13 +14,12 @@ import numpy as np
 import pytest
 
 from perfmodel.cli import main
-from perfmodel.cli.export import markdown_table
 from perfmodel.prediction import predict
 from perfmodel.resources import folder
 from perfmodel.specs.provenance import Quantity
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
-from perfmodel.tables import csv_text, flat
+from perfmodel.tables import csv_text, flat, markdown_table
 from perfmodel.traces.timeline import write_timeline
 from perfmodel.writing import write_whole
 

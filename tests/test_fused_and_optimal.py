@@ -11,7 +11,8 @@ import pytest
 from perfmodel.calibration import calibration
 from perfmodel.equations.fusion import CYCLE_TIME, FUSION_THRESHOLD_BYTES
 from perfmodel.prediction.assemble import predict, settled
-from perfmodel.specs.scenario import Overlap, Scenario
+from perfmodel.specs.choices import Overlap
+from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.communication import cost_of_sums, message_times
 from perfmodel.step.messages import messages

@@ -15,9 +15,10 @@ from perfmodel.errors import InputError
 from perfmodel.explanations import explain
 from perfmodel.prediction import predict
 from perfmodel.sensitivity import sensitivity
+from perfmodel.specs.choices import DecoderName
 from perfmodel.specs.dataset import data_set
 from perfmodel.specs.decoder import decoders
-from perfmodel.specs.scenario import DecoderName, Scenario
+from perfmodel.specs.scenario import Scenario
 from perfmodel.sweeps import sweep
 
 EIGHT = {"node": "dgx-1v", "world_size": 8, "input": "real"}

@@ -19,7 +19,7 @@ from perfmodel.specs.layout import DEGREES
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.evaluate import outcome
 from perfmodel.traced import Traced, leaf, plain
-from perfmodel.tracing import tracing
+from perfmodel.traced_run import tracing
 
 CATALOGUE = Catalogue.of(None)
 STEP = 1e-5

@@ -7,16 +7,8 @@ from collections import Counter, defaultdict
 import numpy as np
 import pytest
 
-from perfmodel.accuracy.levels import (
-    anchored,
-    as_levels,
-    covering,
-    fit,
-    posterior,
-    source_of,
-    sources,
-    traits_of,
-)
+from perfmodel.accuracy.anchoring import anchored, source_of, traits_of
+from perfmodel.accuracy.levels import as_levels, covering, fit, posterior, sources
 from perfmodel.accuracy.transformer_rows import shipped_transformer_runs
 from perfmodel.evidence import TRANSFORMERS, levels_of
 from perfmodel.transformers.levels import Run, learned, updated

@@ -8,7 +8,6 @@ import json
 import pydoc
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 from typing import Any, get_args
 
@@ -20,6 +19,7 @@ from app.options import MONEY, SCENARIO, options
 from app.plan_form import known as plan_form
 from perfmodel import Scenario, sweep
 from perfmodel.api.scale import COUNTS
+from perfmodel.cli import command_of
 from perfmodel.equations.algorithm import CollectiveName
 from perfmodel.equations.algorithms import ALGORITHMS, GRID_ALGORITHMS
 from perfmodel.equations.sgd_variants import VARIANTS
@@ -27,11 +27,11 @@ from perfmodel.planning import Goal
 from perfmodel.recipes import NAMES as RECIPES
 from perfmodel.resolve import DEFAULT_ACCELERATOR
 from perfmodel.specs.calibration_sources import Sources
+from perfmodel.specs.choices import Algorithm
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.keywords import Options
 from perfmodel.specs.options import MEASURED, Declared, declared
 from perfmodel.specs.run import Run
-from perfmodel.specs.scenario import Algorithm
 from perfmodel.specs.software import DEFAULT
 from perfmodel.specs.updates import KINDS
 from perfmodel.sweeps.axes import COMPUTATION, LAYOUT, PLACE, PLAN, WAY, is_number
@@ -57,7 +57,7 @@ MEANT_OTHERWISE = {
 
 
 def parameters(command: str) -> dict[str, click.Option]:
-    found: click.Command = import_module(f"perfmodel.cli.{command}").command
+    found = command_of(command)
     return {one.opts[0].removeprefix("--"): one for one in found.params if isinstance(one, click.Option)}
 
 

@@ -53,7 +53,7 @@ def test_the_front_equals_brute_force_over_predict_on_2000_plans(found):
         asked = {name: row[name] for name in NAMED}
         asked |= {name: row[name] for name in ("algorithm", "servers") if row[name] is not None}
         prediction = predict(Scenario(workload="resnet50", **asked))
-        conditions = FAILING._replace(price=row["usd_per_hour"], epochs=90)
+        conditions = FAILING.model_copy(update={"price": row["usd_per_hour"], "epochs": 90})
         run = economics(prediction, conditions, CATALOGUE)["run"]
         told.append((run["time"], run["cost"], run["energy"]))
         assert row["memory_bytes"] == prediction.memory.bytes <= prediction.memory.capacity

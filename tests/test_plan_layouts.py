@@ -88,7 +88,7 @@ def test_the_plan_is_the_best_of_every_layout_by_predict():
         for end in ("low_80", "high_80"):
             ratio = getattr(best.interval, end) / best.iteration_time
             assert row[f"run_time_{end}"] / row["run_time"] == pytest.approx(ratio, rel=1e-9)
-        conditions = failing._replace(price=row["usd_per_hour"], samples=samples)
+        conditions = failing.model_copy(update={"price": row["usd_per_hour"], "samples": samples})
         run = economics(best, conditions, Catalogue.built_in())["run"]
         for name, value in (("run_time", run["time"]), ("cost", run["cost"]), ("energy", run["energy"])):
             assert row[name] == pytest.approx(value, rel=1e-9)

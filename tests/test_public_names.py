@@ -16,7 +16,7 @@ from perfmodel.cli import main
 from perfmodel.prediction.result import Prediction
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
-from perfmodel.workloads.catalogue import names
+from perfmodel.workloads.built_in import names
 
 DATA = Path(__file__).parent / "data"
 BEFORE = json.loads((DATA / "public_0_2_0.json").read_text("utf-8"))

@@ -16,7 +16,8 @@ from perfmodel.quote.limits import bus_bandwidth_limit
 from perfmodel.resolve import Setting, resolve
 from perfmodel.sensitivity.arms import choices
 from perfmodel.sensitivity.case import Case
-from perfmodel.specs.scenario import Algorithm, Overlap, Placement, Precision, Scenario, Strategy
+from perfmodel.specs.choices import Algorithm, Overlap, Placement, Precision, Strategy
+from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.sweeps import sweep
 

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from perfmodel.cli import main
+from perfmodel.interfaces.register import NAMES, command
 from perfmodel.service.application import application
 from perfmodel.service.commands import COMMANDS
 from tests.asgi import Caller
@@ -153,7 +154,8 @@ def test_a_trace_is_summed_up_as_the_file_is(client, tmp_path):
 
 
 def test_every_command_is_held_to_what_it_prints():
-    assert {case.partition(",")[0] for case in SAME} | {"trace/summary"} == COMMANDS.keys()
+    of_register = {command(name).path for name in NAMES}  # tests/test_register.py
+    assert {case.partition(",")[0] for case in SAME} | {"trace/summary"} | of_register == COMMANDS.keys()
 
 
 @pytest.mark.parametrize("command", COMMANDS)

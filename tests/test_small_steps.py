@@ -8,8 +8,8 @@ from perfmodel.calibration import calibration
 from perfmodel.prediction import predict
 from perfmodel.resolve import resolve
 from perfmodel.specs.formats import FORMATS, states_of
+from perfmodel.specs.releases import release
 from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.software import release
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.layer_rates import demand
 from perfmodel.step.layers import layer_table

@@ -7,7 +7,8 @@ import pytest
 
 import perfmodel
 from perfmodel.errors import InputError
-from perfmodel.specs.software import Release, Software, release
+from perfmodel.specs.releases import release
+from perfmodel.specs.software import Release, Software
 from perfmodel.specs.store import Catalogue
 
 BUILT_IN = Catalogue.built_in()

@@ -15,7 +15,8 @@ from perfmodel.equations.iteration import iteration_time
 from perfmodel.equations.layer_pass import paced_time, traffic_time
 from perfmodel.gradients import leaves_of, parents_first, slopes
 from perfmodel.traced import Traced, leaf, plain
-from perfmodel.tracing import numeric, remembered, tracing
+from perfmodel.traced_run import tracing
+from perfmodel.tracing import numeric, remembered
 
 STEP = 1e-6
 

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perfmodel import layouts
-from perfmodel.accuracy import transformer_fit, transformer_section
+from perfmodel.accuracy import transformer_fit, transformer_refit, transformer_section
 from perfmodel.accuracy.by_source import by_source
 from perfmodel.accuracy.runs import TRUSTED
 from perfmodel.accuracy.transformer_compare import (
@@ -50,7 +50,7 @@ from perfmodel.resources import folder
 from perfmodel.specs.architecture import Architecture
 from perfmodel.specs.laid_out import LaidOut
 from perfmodel.specs.layout import SHARDING, caveats, check, layout_of
-from perfmodel.specs.software import release
+from perfmodel.specs.releases import release
 from perfmodel.specs.store import Catalogue
 from perfmodel.transformers.architecture import dimensions_of
 from perfmodel.transformers.evaluate import fabric_of_setting, step_of_setting
@@ -813,8 +813,8 @@ def test_full_recomputation_of_one_source_is_read_as_selective_and_said():
 
 @pytest.mark.any_version
 def test_the_shipped_fit_is_what_the_data_give(tmp_path, monkeypatch):
-    monkeypatch.setattr(transformer_fit, "TRANSFORMER_FIT", tmp_path / "fit.json")
-    transformer_fit.refit()
+    monkeypatch.setattr(transformer_refit, "TRANSFORMER_FIT", tmp_path / "fit.json")
+    transformer_refit.refit()
     made, shipped = (json.loads(path.read_text()) for path in (tmp_path / "fit.json", TRANSFORMER_FIT))
     assert made["sha256"] == shipped["sha256"]
     assert set(made["parameters"]) == set(PARAMETERS)

@@ -12,7 +12,7 @@ import perfmodel
 from perfmodel.equations.transformer_memory import layer_activation_bytes
 from perfmodel.errors import InputError
 from perfmodel.specs.workload import KINDS
-from perfmodel.workloads import catalogue, mobilenet, names, workload
+from perfmodel.workloads import built_in, mobilenet, names, workload
 from perfmodel.workloads.builder import Network, Tensor, image, output_size
 
 TORCHVISION = {
@@ -463,7 +463,7 @@ def test_every_table(name):
 
 
 def test_catalogue_names_what_the_modules_build():
-    for table in (catalogue._FIXED, catalogue._SEQUENCE):
+    for table in (built_in.FIXED, built_in.SEQUENCE):
         for module, members in table.items():
             assert set(import_module(f"perfmodel.workloads.{module}").NAMES) == set(members)
 
@@ -477,7 +477,7 @@ def test_only_the_family_asked_for_is_imported():
     code = (
         "import sys; from perfmodel.workloads import names, workload; names();"
         "assert not any(m.startswith('perfmodel.workloads.') and m.split('.')[-1] not in"
-        " ('catalogue', 'from_file', 'preset_names') for m in sys.modules), sys.modules;"
+        " ('built_in', 'catalogue', 'from_file', 'preset_names') for m in sys.modules), sys.modules;"
         "workload('resnet50'); assert 'perfmodel.workloads.transformer' not in sys.modules;"
         "assert 'onnx' not in sys.modules"
     )

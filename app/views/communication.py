@@ -13,13 +13,13 @@ from app.layout import Asked, ask, downloads, fold, mistakes_shown, sentence, wa
 from app.looks import for_planners
 from app.options import convert, one_of, options, some_of, values
 from app.plain import plain
-from perfmodel.api.compression import compression
-from perfmodel.api.servers import servers as servers_placed
 from perfmodel.cli.collective_plot import LARGEST, collective_figure, title_of
 from perfmodel.collectives.place import Point
 from perfmodel.errors import InputError
+from perfmodel.interfaces.calls import compression
+from perfmodel.interfaces.calls import servers as servers_placed
 from perfmodel.prediction.compressed_exchange import exchange_words
-from perfmodel.specs.scenario import Algorithm
+from perfmodel.specs.choices import Algorithm
 from perfmodel.units import plural, show
 
 START = {"ranks": 32, "size": "100MB"}

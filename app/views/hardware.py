@@ -11,7 +11,8 @@ from app.layout import Asked, ask, downloads, mistakes_shown, ways_out
 from app.options import offered, one_of
 from app.plain import plain
 from perfmodel.errors import InputError
-from perfmodel.specs.store import KINDS, Catalogue
+from perfmodel.specs.kinds import KINDS
+from perfmodel.specs.store import Catalogue
 
 START = {"kind": "accelerators", "id": "v100-sxm2-16gb"}
 FORMATS = ("fp32", "fp16", "bf16")

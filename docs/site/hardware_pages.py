@@ -10,10 +10,11 @@ from docs.site import rst
 from perfmodel.reading import read_toml
 from perfmodel.resources import folder
 from perfmodel.specs.instance import Instance, InstanceFile
+from perfmodel.specs.kinds import KINDS, Kind
 from perfmodel.specs.numbers import number_rows
 from perfmodel.specs.provenance import Provenance, Source, SourcedSpec
 from perfmodel.specs.spec_file import load
-from perfmodel.specs.store import KINDS, Catalogue, Kind
+from perfmodel.specs.store import Catalogue
 
 FOLDER = "hardware"
 _NO_OFFER = "Without an offer"

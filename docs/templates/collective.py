@@ -1,7 +1,7 @@
 """An example algorithm: what it does, and who published it.
 
 A page of ``perfmodel/equations/``, named ``..._all_reduce.py``.  The first decorator, and its name in
-``Algorithm`` of ``perfmodel/specs/scenario.py``, open it to every command; a simulation of its messages in
+``Algorithm`` of ``perfmodel/specs/choices.py``, open it to every command; a simulation of its messages in
 ``tests/simulators/`` holds it to what it claims.
 """
 

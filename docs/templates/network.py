@@ -6,7 +6,7 @@ from perfmodel.specs.workload import Workload
 from perfmodel.workloads import imagenet
 from perfmodel.workloads.builder import Network, image
 
-# perfmodel/workloads/<module>.py; an entry of ``_FIXED`` in catalogue.py names the module and its networks.
+# perfmodel/workloads/<module>.py; an entry of ``FIXED`` in built_in.py names the module and its networks.
 # tests/test_workloads.py holds parameters and multiply-adds against the publication.
 
 

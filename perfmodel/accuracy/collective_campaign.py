@@ -11,7 +11,7 @@ from perfmodel.accuracy.collective_rows import COLUMNS, Measurement, measurement
 from perfmodel.accuracy.measured_table import Line
 from perfmodel.accuracy.readings import Reading, cells_of, read_facts
 from perfmodel.collectives.place import Point
-from perfmodel.planning.launch import command_line
+from perfmodel.command_line import command_line
 from perfmodel.prediction.collective import collective
 from perfmodel.prediction.collective_fabric import fabric_of
 from perfmodel.specs.store import Catalogue

@@ -11,7 +11,6 @@ from perfmodel.accuracy.by_source import covering
 from perfmodel.accuracy.leave_out import Evidence, Facts, Fold, Judged, network_family
 from perfmodel.accuracy.measured_runs import shipped_whole_transformers
 from perfmodel.accuracy.measured_table import records
-from perfmodel.accuracy.transformer_compare import novelty_of
 from perfmodel.accuracy.transformer_fit import (
     Data,
     data_of,
@@ -24,6 +23,7 @@ from perfmodel.accuracy.transformer_fit import (
     spreads,
     tangent,
 )
+from perfmodel.accuracy.transformer_novelty import novelty_of
 from perfmodel.accuracy.transformer_rows import TransformerRun, shipped_transformer_runs
 from perfmodel.accuracy.transformer_software import software_of_row
 from perfmodel.arrays import Array, Flags, Names

@@ -16,7 +16,7 @@ from perfmodel.accuracy.runs import shipped_runs
 from perfmodel.accuracy.scenarios import scenario_of_run
 from perfmodel.accuracy.summary import trusted
 from perfmodel.accuracy.transformer_compare import Row as TransformerRow
-from perfmodel.accuracy.transformer_compare import novelty_of
+from perfmodel.accuracy.transformer_novelty import novelty_of
 from perfmodel.accuracy.transformer_rows import shipped_transformer_runs
 from perfmodel.calibration import calibration
 from perfmodel.evidence import KNOWN, NEW

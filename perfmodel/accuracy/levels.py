@@ -11,30 +11,27 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from perfmodel.accuracy.anchoring import Source, source_of
 from perfmodel.accuracy.by_source import COVERED, quantile
 from perfmodel.accuracy.facts import KINDS, facts
 from perfmodel.accuracy.held_out import learned_part
 from perfmodel.accuracy.leave_out_transformers import TransformerFolds, shipped_transformers
 from perfmodel.accuracy.ledger import NAME, ledger, left_out, scales
-from perfmodel.accuracy.runs import TRUSTED
-from perfmodel.accuracy.transformer_compare import novelty_of
-from perfmodel.accuracy.transformer_rows import TransformerRun, read_transformer_runs
-from perfmodel.arrays import Array, Flags, Places
+from perfmodel.accuracy.transformer_novelty import novelty_of
+from perfmodel.accuracy.transformer_rows import read_transformer_runs
+from perfmodel.arrays import Array, Places
 from perfmodel.calibration import NORMAL_80
 from perfmodel.evidence import RESULT, TRANSFORMERS
 from perfmodel.least_squares import solved
 from perfmodel.reading import read_table
 from perfmodel.resources import folder
 from perfmodel.specs.store import Catalogue
-from perfmodel.transformers.job import rows as rows_of
-from perfmodel.transformers.job import stacked
-from perfmodel.transformers.levels import DISTANCES, Levels, Traits, apart, conditioned
+from perfmodel.transformers.levels import DISTANCES, Levels, conditioned
 from perfmodel.transformers.uncertainty import Novelty
 from perfmodel.writing import write_whole
 
@@ -54,48 +51,6 @@ STEPS = (0.5, 0.2, 0.07)
 GIVEN = (1, 3, 6)
 """Runs that are given where intervals are made to hold 80 %."""
 DRAWS = 10
-
-
-class Source(NamedTuple):
-    """Errors of one source's rows."""
-
-    name: str
-    is_new: bool
-    """Whether they are the ledger's."""
-    ids: tuple[str, ...]
-    misses: Array
-    """ln(measured / predicted), shape (rows,)."""
-    spreads: Array
-    """Standard deviations that intervals stand for without any run given, shape (rows,)."""
-    apart: dict[str, Array]
-    """By each of ``DISTANCES``, shape (rows, rows)."""
-    is_same_network: Array
-    """Shape (rows, rows)."""
-
-    def covariance(self, levels: Levels, of_source: Any) -> Array:
-        """Return that of the errors, shape (rows, rows), by the deviation of the source's error."""
-        source = of_source * np.broadcast_to(of_source, len(self.misses))[:, None]
-        rest = levels.rest**2 * np.eye(len(self.misses))
-        return np.asarray(levels.shared(source, self.is_same_network, self.apart) + rest)
-
-
-def source_of(
-    name: str, is_new: bool, runs: Sequence[TransformerRun], misses: Array, spreads: Array
-) -> Source:
-    """Return runs of a source, each with a case, as arrays."""
-    traits: Traits = stacked([traits_of(run) for run in runs])
-    one: Traits = rows_of(traits, (slice(None), None))
-    same = np.asarray(one.network == traits.network, float)
-    ids = tuple(run.run_id for run in runs)
-    return Source(name, is_new, ids, misses, spreads, apart(one, traits), same)
-
-
-def traits_of(run: TransformerRun) -> Traits:
-    """Return the traits of a published run, which is never known to be the same as another."""
-    case = run.case
-    assert case is not None
-    software = f"{run.framework} {run.year}"
-    return Traits(run.workload, run.accelerator, run.precision, software, case.layout, case.sequence_length)
 
 
 def _spread(new: Novelty, factors: dict[str, tuple[float, int]]) -> float:
@@ -219,51 +174,6 @@ def posterior(each: Source, given: Places, judged: Places, levels: Levels) -> tu
     own, among = matrix[np.ix_(judged, given)], matrix[np.ix_(given, given)]
     shift, left = conditioned(variances, own, among, each.misses[given])
     return each.misses[judged] - shift, np.sqrt(left)
-
-
-class Anchored(NamedTuple):
-    """What is said of runs, each from the most alike other of its network and source; shape (runs,)."""
-
-    shifts: Array
-    """Of logarithms of predicted times."""
-    spreads: Array
-    is_anchored: Flags
-
-
-def anchored(
-    runs: Sequence[TransformerRun], misses: Array, spreads: Array, levels: dict[str, Levels]
-) -> Anchored:
-    """Predict each run from the most alike other one of its network and source.
-
-    Parameters
-    ----------
-    runs : measured, each with a case
-    misses, spreads : without any run given, shape (runs,)
-    levels : by source
-    """
-    result = Anchored(np.zeros(len(runs)), np.array(spreads), np.zeros(len(runs), dtype=bool))
-    unsure = np.array([run.trust not in TRUSTED for run in runs])
-    groups: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for place, run in enumerate(runs):
-        groups[run.source, run.workload].append(place)
-    for (name, _), of in groups.items():
-        if len(of) == 1:
-            continue
-        known = levels[name]
-        each = source_of(name, False, [runs[n] for n in of], misses[of], result.spreads[of])
-        matrix = each.covariance(known, known.of_source(each.spreads))
-        doubted = unsure[of] & ~unsure[of][:, None]  # anchors nothing better
-        alike = np.where(doubted, -np.inf, matrix)
-        np.fill_diagonal(alike, -np.inf)
-        nearest = alike.argmax(axis=1)
-        able = np.isfinite(alike.max(axis=1))
-        variances, own = np.diag(matrix), matrix[np.arange(len(of)), nearest]
-        among = variances[nearest][:, None, None]
-        shift, left = conditioned(variances, own[:, None], among, each.misses[nearest][:, None])
-        result.shifts[of] = np.where(able, shift, 0.0)
-        result.spreads[of] = np.where(able, np.sqrt(left), each.spreads)
-        result.is_anchored[of] = able
-    return result
 
 
 def _table(levels: Levels) -> dict[str, Any]:

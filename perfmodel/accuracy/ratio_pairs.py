@@ -15,7 +15,8 @@ from perfmodel.accuracy.campaign import Outcome
 from perfmodel.accuracy.out_of_sample_file import shipped_rows
 from perfmodel.accuracy.runs import Run
 from perfmodel.accuracy.summary import trusted
-from perfmodel.accuracy.transformer_compare import Row, novelty_of, shipped_out_of_sample
+from perfmodel.accuracy.transformer_compare import Row, shipped_out_of_sample
+from perfmodel.accuracy.transformer_novelty import novelty_of
 from perfmodel.accuracy.transformer_rows import TransformerRun
 from perfmodel.arrays import Array, Flags, Integers, Names
 from perfmodel.prediction.ratio import COPIES, DISTANCES, SHARED_OUT, Job, distances, variance_between

@@ -11,10 +11,11 @@ from perfmodel.accuracy.software import optimizer_of, software_of, variants
 from perfmodel.errors import InputError
 from perfmodel.link_caveats import GENERIC_NODE
 from perfmodel.sharing import predicts_tokens
+from perfmodel.specs.kinds import Kind
 from perfmodel.specs.laid_out import DataParallel
 from perfmodel.specs.provenance import SourcedSpec
 from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue, Kind
+from perfmodel.specs.store import Catalogue
 from perfmodel.specs.workload import Workload
 from perfmodel.workloads import understood
 from perfmodel.workloads import workload as workload_named

@@ -15,7 +15,8 @@ from perfmodel.accuracy.measured_table import records
 from perfmodel.accuracy.runs import Run
 from perfmodel.errors import InputError
 from perfmodel.resources import folder
-from perfmodel.specs.software import parts, software_id, with_year
+from perfmodel.specs.releases import software_id
+from perfmodel.specs.software import parts, with_year
 from perfmodel.specs.store import Catalogue
 
 

@@ -13,8 +13,8 @@ from perfmodel.accuracy.readings import Reading, cells_of, facts
 from perfmodel.accuracy.runs import COLUMNS, Run, run_of
 from perfmodel.accuracy.scenarios import CONNECTIONS, Refused, scenario_of_run
 from perfmodel.accuracy.software import variants
+from perfmodel.command_line import command_line
 from perfmodel.errors import InputError
-from perfmodel.planning.launch import command_line
 from perfmodel.prediction import predict
 from perfmodel.prediction.result import Prediction
 from perfmodel.specs.scenario import Scenario

@@ -15,8 +15,8 @@ from perfmodel.accuracy.transformer_networks import origin_of
 from perfmodel.accuracy.transformer_rows import COLUMNS, TransformerRun, case_of_row, transformer_run_of
 from perfmodel.accuracy.transformer_rules import is_fine_tuning, packed_share
 from perfmodel.accuracy.transformer_software import software_named
+from perfmodel.command_line import command_line
 from perfmodel.errors import InputError
-from perfmodel.planning.launch import command_line
 from perfmodel.prediction import predict
 from perfmodel.prediction.result import Prediction
 from perfmodel.specs.layout import FULL, RECOMPUTE, SHARDING

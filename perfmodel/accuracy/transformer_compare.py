@@ -11,28 +11,25 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from perfmodel.accuracy.anchoring import anchored
 from perfmodel.accuracy.campaign import Mode, Outcome
 from perfmodel.accuracy.measured_runs import shipped_whole_transformers
 from perfmodel.accuracy.runs import TRUSTED
 from perfmodel.accuracy.summary import by_group, counts, statistics, trusted
 from perfmodel.accuracy.transformer_fit import Data, data_of, fit, left_out, spreads
+from perfmodel.accuracy.transformer_novelty import novelty_of
 from perfmodel.accuracy.transformer_rows import (
-    PRECISIONS,
     SELECTIVE_SOURCES,
     TransformerRun,
     shipped_transformer_runs,
 )
-from perfmodel.accuracy.transformer_software import software_of_row
 from perfmodel.arrays import Array
 from perfmodel.calibration import NORMAL_80
-from perfmodel.transformers.figures import peak_of
-from perfmodel.transformers.job import Job, job_of
+from perfmodel.transformers.job import Job
 from perfmodel.transformers.levels import learned as learned_levels
-from perfmodel.transformers.parameters import Fitted, fitted
+from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.step import step_of
-from perfmodel.transformers.uncertainty import Novelty, novelty, widenings
 
-UNKNOWN = "software that nobody described"
 ALONE = "unanchored: no other run of this network and source"
 
 
@@ -103,24 +100,6 @@ def _by_shipped_fit(able: list[TransformerRun], data: Data) -> Said:
     return logs, [_spread(run, fitted().spreads) for run in able]
 
 
-def novelty_of(run: TransformerRun, fit: Fitted | None = None) -> Novelty:
-    """Return what is new about a run that has a case, to the shipped fit or another."""
-    assert run.case is not None
-    # software that nobody described may be far from the nearest that somebody did
-    software = UNKNOWN if run.nearest_stack else software_of_row(run.framework).stack
-    others = widenings(run.case.model, float(run.case.sequence_length), run.precision, _utilisation(run))
-    return novelty(run.case.model, run.accelerator, software, fit, others)
-
-
-def _utilisation(run: TransformerRun) -> float:
-    """Return the utilisation that the shipped fit predicts of a run that has a case."""
-    assert run.case is not None
-    job, precision = job_of(run.case), PRECISIONS[run.precision]
-    peak = peak_of(run.case.fabric.accelerator, precision)
-    time = step_of(job, fitted().parameters).iteration_time
-    return float(job.flops(3.0) / (job.layout.world_size * peak * time))
-
-
 def _spread(run: TransformerRun, spreads: Mapping[str, float]) -> float:
     """That of a run predicted from specs, by the spreads of classes."""
     return float(novelty_of(run).spread_by(spreads, run.kind))
@@ -139,8 +118,6 @@ def _out_of_sample(able: list[TransformerRun], data: Data) -> Said:
 def _anchored(
     able: list[TransformerRun], data: Data, logs: Array, spreads: list[float], out_of_sample: bool
 ) -> Said:
-    from perfmodel.accuracy.levels import anchored
-
     names = np.unique(data.sources).tolist()
     levels = {name: learned_levels(name if out_of_sample else None) for name in names}
     stretch = np.array([novelty_of(run).stretch for run in able])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -11,16 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perfmodel.accuracy.by_source import covering, rows_of_source
-from perfmodel.accuracy.held_out import learned_bytes, require_entries
 from perfmodel.accuracy.runs import TRUSTED
 from perfmodel.accuracy.transformer_rows import TransformerRun
 from perfmodel.arrays import Array, Flags, Names
-from perfmodel.calibration import TRANSFORMER_FIT
 from perfmodel.least_squares import least_squares
 from perfmodel.transformers.job import Job, jobs_of, rows
 from perfmodel.transformers.parameters import PARAMETERS, named
 from perfmodel.transformers.step import step_of
-from perfmodel.writing import write_whole
 
 NOISE = 0.20
 """Standard deviation of ln(measured / model) of a good row; one that is missed by more pulls no harder."""
@@ -222,29 +217,3 @@ def spread_between(data: Data, logs: Array, groups: Names) -> float:
 def learned_from(measured: Sequence[TransformerRun]) -> list[TransformerRun]:
     """Return the runs that a fit learns from: trusted ones that have a case."""
     return [run for run in measured if run.case is not None and run.trust in TRUSTED]
-
-
-def refit() -> None:
-    """Fit to the shipped runs; write the result, whole or not at all."""
-    from perfmodel.accuracy.leave_out_transformers import shipped_transformers
-
-    learned = shipped_transformers()
-    require_entries("transformer_runs.csv", (run.run_id for run in learned.runs))
-    widths, parameters = learned.widths(np.ones(len(learned.data.logs), dtype=bool)), named(learned.scores)
-    table: dict[str, Any] = {
-        "made_by": "python -m perfmodel.accuracy.transformer_fit",
-        "sha256": hashlib.sha256(learned_bytes("transformer_runs.csv")).hexdigest(),
-        "runs": len(learned.data.logs),
-        "sources": len(np.unique(learned.data.sources)),
-        "spreads": {kind: float(f"{of:.4g}") for kind, of in widths.spreads.items()},
-        "accelerator_spread": float(f"{widths.accelerator_spread:.4g}"),
-        "software_spread": float(f"{widths.software_spread:.4g}"),
-        "accelerators": sorted(widths.accelerators),
-        "software": sorted(widths.stacks),
-        "parameters": {name: float(f"{parameters[name]:.6g}") for name in PARAMETERS},
-    }
-    write_whole(TRANSFORMER_FIT, json.dumps(table, indent=1) + "\n")
-
-
-if __name__ == "__main__":
-    refit()

@@ -23,7 +23,8 @@ from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.architecture import Architecture
 from perfmodel.specs.layout import RECOMPUTE, SHARDING, Layout
 from perfmodel.specs.link import Link
-from perfmodel.specs.software import Release, release
+from perfmodel.specs.releases import release
+from perfmodel.specs.software import Release
 from perfmodel.specs.store import Catalogue
 from perfmodel.transformers.architecture import dimensions_of
 from perfmodel.transformers.job import Case

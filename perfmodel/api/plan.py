@@ -9,10 +9,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 from perfmodel.planning import Goal, SearchResult, search
+from perfmodel.planning.alternatives import alternatives as alternatives_of
 from perfmodel.planning.report import launch, report
 from perfmodel.planning.verdict import named, notes, verdict
 from perfmodel.prediction.result import Ratio
-from perfmodel.specs.conditions import Conditions, checked
+from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.options import documented
 from perfmodel.specs.run import Run
 from perfmodel.tables import Record, Table, aligned
@@ -232,7 +233,7 @@ class Plans(Table):
     def alternatives(self) -> list[Alternative]:
         """What other values of defaults that may decide would do, where no plan likely meets the limits."""
         return [
-            Alternative(**one._asdict() | {"plan": Plan.of(one.plan)}) for one in self.search.alternatives
+            Alternative(**one._asdict() | {"plan": Plan.of(one.plan)}) for one in alternatives_of(self.search)
         ]
 
     @cached_property
@@ -390,7 +391,7 @@ def plan(
         "global_batch_size": global_batch_size,
         "prices": {} if prices is None else prices,
         "purchase_prices": {} if purchase_prices is None else purchase_prices,
-        "conditions": Conditions() if conditions is None else checked(conditions),
+        "conditions": Conditions() if conditions is None else Conditions.model_validate(conditions),
         "options": {name: value for name, value in options.items() if value is not None},
     }
     goal = Goal(**asked)

@@ -59,7 +59,7 @@ def predicted(
     if tokens is not None and conditions is not None and conditions.tokens is None:
         for_cost_alone = not target and recipe is None
         if for_cost_alone or conditions.epochs is conditions.samples is None:
-            conditions = conditions._replace(tokens=tokens)
+            conditions = conditions.model_copy(update={"tokens": tokens})
         tokens = None if for_cost_alone else tokens
     target = target or recipe is not None or tokens is not None
     chosen: list[str] = []

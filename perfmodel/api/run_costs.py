@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Mapping
+from typing import Any, cast
 
 from typing_extensions import TypedDict
 
 from perfmodel.economics import economics
 from perfmodel.prediction import predict
-from perfmodel.specs.conditions import Conditions, checked
+from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.laid_out import LaidOut
 from perfmodel.specs.layout import CHOSEN
 from perfmodel.specs.store import Catalogue
-
-if TYPE_CHECKING:
-    from perfmodel.api.layouts import Layouts
 
 
 class SpanCosts(TypedDict):
@@ -52,16 +49,21 @@ class Costs(TypedDict):
     unknown: list[str]
 
 
-def first_scenario(answer: Layouts) -> dict[str, Any]:
-    """Return the first layout as the options of a prediction."""
-    layout, asked = answer.rows[0].layout, dict(answer.question)
+def first_scenario(layout: Mapping[str, Any], question: Mapping[str, object]) -> dict[str, Any]:
+    """Return a layout as the options of a prediction.
+
+    Parameters
+    ----------
+    layout : by the names of options
+    question : the parameters that ``layouts`` was called with
+    """
+    asked: dict[str, Any] = dict(question)
     asked["world_size"] = asked.pop("gpus", 1)
     asked |= {name: layout[name] for name in CHOSEN}
     return {name: value for name, value in asked.items() if value is not None}
 
 
-def with_costs(answer: Layouts, conditions: Conditions, catalogue: Catalogue) -> Layouts:
-    """Return layouts with what a run by the first costs."""
-    first = predict(LaidOut(**first_scenario(answer)), catalogue)
-    costs = cast("Costs", economics(first, checked(conditions), catalogue))
-    return replace(answer, economics=costs)
+def costs_of(scenario: Mapping[str, Any], conditions: Conditions, catalogue: Catalogue) -> Costs:
+    """Return what a run by a layout costs."""
+    first = predict(LaidOut(**scenario), catalogue)
+    return cast("Costs", economics(first, Conditions.model_validate(conditions), catalogue))

@@ -24,6 +24,7 @@ import click  # noqa: E402
 from perfmodel import __version__  # noqa: E402
 from perfmodel.cli.report import WORDS  # noqa: E402
 from perfmodel.errors import InputError, brief, unknown_name  # noqa: E402
+from perfmodel.interfaces.register import NAMES, command  # noqa: E402
 
 COMMANDS = (
     "app",
@@ -59,6 +60,16 @@ NOBODY_READS = 128 + 13
 ENDINGS = ("SIGTERM", "SIGHUP")
 
 
+def command_of(name: str) -> click.Command:
+    """Return one of ``COMMANDS``."""
+    if name in NAMES:
+        from perfmodel.interfaces.shell import click_command
+
+        return click_command(command(name))
+    made: click.Command = import_module(f"perfmodel.cli.{name.replace('-', '_')}").command
+    return made
+
+
 class _OutputClosed(Exception):
     """The reader of the output has closed its end of the pipe."""
 
@@ -70,10 +81,7 @@ class _Commands(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        command: click.Command = import_module(f"perfmodel.cli.{cmd_name.replace('-', '_')}").command
-        return command
+        return command_of(cmd_name) if cmd_name in COMMANDS else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

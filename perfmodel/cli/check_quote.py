@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from perfmodel.cli.export import export_options, markdown_table, take_form
+from perfmodel.cli.export import export_options, take_form
 from perfmodel.cli.options import catalogue_from, scenario_option, specs_option
 from perfmodel.cli.report import report_file, report_option, typed_command
-from perfmodel.tables import csv_text
+from perfmodel.tables import csv_text, markdown_table
 
 if TYPE_CHECKING:
     from perfmodel.quote import Checked, Quote

@@ -39,13 +39,15 @@ def conditions_options(command: _Command) -> _Command:
 def take_economics(options: dict[str, Any]) -> dict[str, Any] | None:
     """Take the costs' options out of a command's; None where none of them was given."""
     wanted = options.pop("wanted")
-    given = {name: value for name in Conditions._fields if (value := options.pop(name, None)) is not None}
+    given = {
+        name: value for name in Conditions.model_fields if (value := options.pop(name, None)) is not None
+    }
     return given if wanted or given else None
 
 
 def take_conditions(options: dict[str, Any]) -> Conditions:
     """Take the conditions a command has options for out of its options."""
-    return Conditions(**{name: options.pop(name) for name in Conditions._fields if name in options})
+    return Conditions(**{name: options.pop(name) for name in Conditions.model_fields if name in options})
 
 
 def show_economics(result: Mapping[str, Any]) -> None:

@@ -32,9 +32,10 @@ def option_of(one: Declared, many: bool = False, **changed: Any) -> Callable[[_C
     changed : settings of ``click.option`` that differ in a command, and ``name``, of its parameter there
     """
     flag = f"/--no-{one.name}" if one.type is bool else ""
+    words = one.words_with(lambda field: f"--{field.replace('_', '-')}")
     settings = {
         "type": None if flag else (types_of if many or one.many else type_of)(one),
-        "help": f"{one.words}  [default: {one.usual}]" if one.usual and not many else one.words,
+        "help": f"{words}  [default: {one.usual}]" if one.usual and not many else words,
         "default": None,
         "metavar": "FILE" if one.info.file else None,
         "label": one.label,
@@ -101,7 +102,7 @@ def scenario_from(options: dict[str, Any]) -> Scenario:
     try:
         return Scenario(**laid_over(written, options))
     except InputError as error:
-        raise InputError(f"{file}: {error}") from None
+        raise error.under(file) from None
 
 
 def catalogue_from(specs: tuple[str, ...]) -> Catalogue:

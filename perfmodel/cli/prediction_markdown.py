@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from perfmodel.cli.export import markdown_table
 from perfmodel.prediction.result import Prediction
 from perfmodel.reports.figures import cost_rows, figures, interval_lines, target_lines, term_rows, unfit
+from perfmodel.tables import markdown_table
 from perfmodel.units import show
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
-from perfmodel.cli.export import export_options, markdown_table, take_form
+from perfmodel.cli.export import export_options, take_form
 from perfmodel.cli.options import catalogue_from, scenario_from, scenario_option, scenario_options
 from perfmodel.cli.report import report_file, report_option, typed_command
 from perfmodel.cli.types import Counts
-from perfmodel.tables import csv_text
+from perfmodel.tables import csv_text, markdown_table
 
 HEADINGS = {
     "world_size": "GPUs",

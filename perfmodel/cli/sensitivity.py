@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from perfmodel.cli.economics_options import price_options, take_conditions
-from perfmodel.cli.export import export_options, markdown_table, take_form
+from perfmodel.cli.export import export_options, take_form
 from perfmodel.cli.options import catalogue_from, scenario_from, scenario_options
 from perfmodel.cli.report import report_file, report_option, typed_command
 from perfmodel.cli.types import Number
-from perfmodel.errors import InputError
-from perfmodel.tables import csv_text
+from perfmodel.errors import refusal
+from perfmodel.tables import csv_text, markdown_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -66,7 +66,7 @@ def command(
         from perfmodel.cli.until import show_enough
 
         if report is not None:
-            raise InputError("--report: of what the time depends on; leave --vary and --until out")
+            raise refusal("sensitivity.report")
         show_enough(vary, until, specs, options)
         return
     from perfmodel.calibration import calibration

@@ -10,11 +10,11 @@ import click
 from perfmodel.cli.export import export_options, show_rows, take_form
 from perfmodel.cli.options import catalogue_from, specs_option
 from perfmodel.cli.types import Word
-from perfmodel.specs.store import KINDS
+from perfmodel.specs.kinds import KINDS
 from perfmodel.units import show
 
 if TYPE_CHECKING:
-    from perfmodel.specs.store import Kind
+    from perfmodel.specs.kinds import Kind
 
 
 _CALLED = {"gpu": "accelerators", "gpus": "accelerators", "accelerator": "accelerators"} | {

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import click
 
 from perfmodel import units
 from perfmodel.errors import InputError, nearest
+from perfmodel.specs.choices import LARGEST_WORLD_SIZE
 from perfmodel.specs.names import NONE, word_of
 from perfmodel.specs.options import MEASURED, Declared
-from perfmodel.specs.scenario import LARGEST_WORLD_SIZE
 
 MOST_DIGITS = 12
 """Of a whole number; Python refuses to parse numbers of some thousand digits."""
@@ -48,8 +48,8 @@ class Quantity(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
     name = "quantity"
 
-    def __init__(self, unit: str, largest: float, above_zero: bool = True) -> None:
-        self.unit, self.largest, self.above_zero = unit, largest, above_zero
+    def __init__(self, unit: str, largest: float, above_zero: bool = True, least: float = 0.0) -> None:
+        self.unit, self.largest, self.above_zero, self.least = unit, largest, above_zero, least
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the number in SI units."""
@@ -60,6 +60,9 @@ class Quantity(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         if number > self.largest or (self.above_zero and not number):
             above = "above 0 and " if self.above_zero else ""
             self.fail(f"{str(value)!r} is not {above}at most {self.largest:g}", param, ctx)
+        if number < self.least:
+            ends = " to ".join(units.show(end, self.unit) for end in (self.least, self.largest))
+            self.fail(f"{str(value)!r}: expected {ends}", param, ctx)
         return number
 
 
@@ -192,6 +195,20 @@ class Names(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         return tuple(self.one.convert(part, param, ctx) for part in parts)
 
 
+class Read(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A text that a function makes a value of."""
+
+    def __init__(self, read: Callable[[str], Any], form: str) -> None:
+        self.read, self.name = read, form
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the value."""
+        try:
+            return self.read(value)
+        except InputError as error:
+            self.fail(str(error), param, ctx)
+
+
 def _in_full(text: str, least: int, largest: int) -> str:
     """Say how a number with a prefix or commas is written: of ``8k`` may be meant 8,000 or 8,192."""
     try:
@@ -220,6 +237,8 @@ ABOVE_ZERO = Number()
 
 def type_of(one: Declared) -> click.ParamType:  # type: ignore[type-arg,unused-ignore]
     """Return what a declared option takes."""
+    if one.info.read is not None:
+        return Read(one.info.read, one.info.form)
     if one.choices:
         return Word(one.choices, one.info.synonyms)
     if one.type is int:
@@ -227,7 +246,7 @@ def type_of(one: Declared) -> click.ParamType:  # type: ignore[type-arg,unused-i
     if one.type is float and one.unit == "s":
         return Time(one.above)
     if one.type is float and one.unit in MEASURED:
-        return Quantity(one.unit, one.most or LARGEST, one.above)
+        return Quantity(one.unit, one.most or LARGEST, one.above, one.least or 0.0)
     if one.type is float and one.unit.startswith("USD/"):
         return Price(one.unit.removeprefix("USD/"), one.most or LARGEST)
     if one.type is float and one.most is not None:

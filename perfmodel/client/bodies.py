@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
-from perfmodel.errors import InputError
-from perfmodel.specs.conditions import Conditions, checked
+from perfmodel.errors import refusal
+from perfmodel.specs.conditions import Conditions
+from perfmodel.specs.record import Record
 from perfmodel.specs.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ def plain(value: Any) -> Any:
     """
     if value is None or isinstance(value, (str, bool, int, float)):
         return value
+    if isinstance(value, Record):
+        return value.model_dump(mode="json", exclude_unset=True)
     if isinstance(value, Mapping):
         return {str(key): plain(each) for key, each in value.items()}
     if hasattr(value, "tolist"):  # of numpy
@@ -39,7 +42,7 @@ def plain(value: Any) -> Any:
         return fspath(value)
     if isinstance(value, (list, tuple, range, set, frozenset)):
         return [plain(each) for each in value]
-    raise InputError(f"{value!r:.60}: cannot be sent to a service; expected numbers, texts, lists or tables")
+    raise refusal("client.value", value=value)
 
 
 def scenario_options(scenario: Scenario, files: Files) -> dict[str, Any]:
@@ -55,9 +58,7 @@ def conditions_of(given: Conditions | Mapping[str, Any] | None) -> dict[str, Any
     ------
     InputError : neither ``Conditions`` nor a table; a value out of its range
     """
-    if given is None or isinstance(given, Mapping):
-        return None if given is None else dict(given)
-    return {name: value for name, value in checked(given)._asdict().items() if value is not None}
+    return None if given is None else Conditions.model_validate(given).model_dump(exclude_unset=True)
 
 
 def quote_of(given: Quote | str | Path | Mapping[str, Any], files: Files) -> Any:
@@ -76,7 +77,7 @@ def quote_of(given: Quote | str | Path | Mapping[str, Any], files: Files) -> Any
     if isinstance(given, Quote):
         given = given.model_dump(mode="json", exclude_unset=True)
     if not isinstance(given, Mapping):
-        raise InputError(f"quote = {given!r:.60}: expected a Quote, its table, a file or an example's name")
+        raise refusal("client.quote", "quote", given=given)
     return _with_files(given, files)
 
 

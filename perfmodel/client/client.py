@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.arguments import NUMBER, TABLE, TEXT, expect
 from perfmodel.client.bodies import body_of, conditions_of, quote_of, scenario_options
-from perfmodel.client.connection import Connection
+from perfmodel.client.connection import Connection, refusal_of
 from perfmodel.client.files import Files
 from perfmodel.client.report import Report, TableReport
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, refusal
+from perfmodel.interfaces.calls import Calls
+from perfmodel.interfaces.register import command
 from perfmodel.prediction import Prediction
 from perfmodel.specs.keywords import scenario_from
 from perfmodel.specs.scenario import AnyScenario, Scenario, laid_over, options_of
@@ -27,10 +30,8 @@ if TYPE_CHECKING:
     from perfmodel.comparison import Comparison
     from perfmodel.equations.distribution import Distribution
     from perfmodel.equations.sgd_variants import StragglerPrediction
-    from perfmodel.explanations.equations import Explanation
     from perfmodel.planning.fleets import Fleets
     from perfmodel.prediction.collective import Collective
-    from perfmodel.prediction.learning_rates import LearningRates
     from perfmodel.quote import Checked, Quote
     from perfmodel.sensitivity.until import Enough
     from perfmodel.specs.conditions import Conditions
@@ -47,7 +48,7 @@ OF_SEVERAL = {
 """What a plan may choose from, and a fleet has one of."""
 
 
-class Client:
+class Client(Calls):
     """A service elsewhere, asked as ``import perfmodel`` is.
 
     Every call takes what the function of its name takes, but ``catalogue`` and ``constants``, and returns
@@ -142,7 +143,7 @@ class Client:
         results = self.predict_many(laid_over(_plain(first), {"world_size": count}) for count in counts)
         for each in results:
             if "error" in each:
-                raise InputError(each.error["detail"])
+                raise refusal_of(each.error)
         return scaling_of(counts, tuple(map(Prediction.model_validate, results)))
 
     def compare(
@@ -157,7 +158,7 @@ class Client:
         from perfmodel.comparison import Case, Comparison
 
         if any(isinstance(each, Case) for each in scenarios):
-            raise InputError("a Case was predicted on this machine: give its scenario")
+            raise refusal("client.case")
         files = Files()
         answer = self._asked(
             "compare",
@@ -201,27 +202,6 @@ class Client:
         asked = {"distribution": files.of_times(distribution)} if distribution is not None else {}
         answer = self._asked("stragglers", files, variant=variant, **asked, **options)
         return stragglers_of(answer, distribution, options)
-
-    def learning_rate(
-        self, base: float = 0.1, base_batch: int = 256, global_batch_size: int = 256, **options: Any
-    ) -> LearningRates:
-        """Return what ``perfmodel.learning_rate`` does."""
-        from perfmodel.prediction.learning_rates import LearningRates
-
-        given = {"base": base, "base_batch": base_batch, "global_batch_size": global_batch_size}
-        return _typed(LearningRates, self._asked("learning-rate", Files(), **given, **options))  # type: ignore[no-any-return]
-
-    def explain(
-        self,
-        scenario: AnyScenario | None = None,
-        conditions: AnyConditions = None,
-        **options: Unpack[SizedOptions],
-    ) -> Explanation:
-        """Return what ``perfmodel.explain`` does."""
-        from perfmodel.explanations.equations import Explanation
-
-        asked = scenario_from(scenario, options)
-        return _typed(Explanation, self._of_scenario("explain", asked, conditions=conditions_of(conditions)))  # type: ignore[no-any-return]
 
     def sensitivity(
         self,
@@ -319,6 +299,17 @@ class Client:
         files = Files()
         return self._asked("workloads", files, word=word, name=files.of_network(name), **options)
 
+    def answer_of(self, name: str, given: Mapping[str, Any]) -> Any:
+        """Return the answer to a command of the register, whose fields were given.
+
+        Raises
+        ------
+        InputError : what the function would refuse
+        """
+        one, files = command(name), Files()
+        one.request(**given)  # refuses here what needs no service
+        return _typed(one.answer, self._asked(one.path, files, **files.of_request(one.request, given)))
+
     def ask(self, command: str, body: Mapping[str, Any]) -> Any:
         """Return what a command answers to a body, which is sent as it is.
 
@@ -345,7 +336,9 @@ class Client:
         try:
             return files.in_answer(self.ask(command, body))
         except InputError as error:
-            raise InputError(files.in_answer(str(error))) from None
+            raise InputError(
+                *(replace(each, said=files.in_answer(each.said)) for each in error.problems)
+            ) from None
 
 
 def _plain(scenario: AnyScenario) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any
 from perfmodel.attachments import Content, sent_content
 from perfmodel.equations.distribution import Distribution, Empirical
 from perfmodel.reading import read_bytes
-from perfmodel.specs.options import declared
+from perfmodel.specs.options import Declared, declared
 from perfmodel.specs.run import Run
 from perfmodel.specs.scenario import Scenario, field_of
 from perfmodel.workloads.catalogue import is_file
@@ -44,6 +44,16 @@ class Files:
         InputError : a file that cannot be read
         """
         return {name: self._each(naming().get(field_of(str(name))), value) for name, value in options.items()}
+
+    def of_request(self, request: type, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields of a request, with files under the names that they have in it.
+
+        Raises
+        ------
+        InputError : a file that cannot be read
+        """
+        kinds = _naming(declared(request))
+        return {name: self._each(kinds.get(name), value) for name, value in given.items()}
 
     def of_law(self, text: Any) -> Any:
         """Return the text of a law of times, of which ``empirical:FILE`` has a file."""
@@ -123,10 +133,12 @@ class Files:
 @cache
 def naming() -> dict[str, str]:
     """Return the options that may name a file, by their fields: a file, a network or a law of times."""
-    every = {**declared(Run), **declared(Scenario)}
-    kinds = {
+    return _naming({**declared(Run), **declared(Scenario)})
+
+
+def _naming(fields: Mapping[str, Declared]) -> dict[str, str]:
+    return {
         field: "file" if one.info.file else "law" if one.info.law else "network"
-        for field, one in every.items()
+        for field, one in fields.items()
         if one.info.file or one.info.law or one.info.offers == "workloads"
     }
-    return kinds

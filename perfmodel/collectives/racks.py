@@ -13,7 +13,7 @@ from perfmodel.equations.topology import (
     server_exchange_factor,
     server_push_factor,
 )
-from perfmodel.specs.scenario import Placement
+from perfmodel.specs.choices import Placement
 
 
 class Racks(NamedTuple):

@@ -10,8 +10,9 @@ from perfmodel.evidence import TRANSFORMERS
 from perfmodel.learned import origins
 from perfmodel.resolve import Setting, resolve
 from perfmodel.sharing import has_layouts
+from perfmodel.specs.releases import release
 from perfmodel.specs.scenario import scenario_of
-from perfmodel.specs.software import Release, learned_year, release
+from perfmodel.specs.software import Release, learned_year
 from perfmodel.specs.store import Catalogue
 from perfmodel.transformers import job
 from perfmodel.transformers.computation import case_of_whole

@@ -26,7 +26,8 @@ from perfmodel.step.input_wait import epoch_start_time
 from perfmodel.step.memory import memory_of
 from perfmodel.step.parts import figures
 from perfmodel.traced import Traced, leaf
-from perfmodel.tracing import Call, Trace, tracing
+from perfmodel.traced_run import tracing
+from perfmodel.tracing import Call, Trace
 from perfmodel.transformers.evaluate import case_of_setting, network_of
 from perfmodel.transformers.figures import again_over_model
 from perfmodel.transformers.job import job_of

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import inspect
-import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,11 +13,9 @@ import numpy as np
 from perfmodel.explanations.arithmetic import arithmetic, begins_with
 from perfmodel.explanations.arms import arms
 from perfmodel.explanations.derivation import Derivation
-from perfmodel.explanations.library_crossovers import ExactCrossover
 from perfmodel.explanations.node import Node
 from perfmodel.explanations.plain_math import greek
 from perfmodel.formula import FORMULAS
-from perfmodel.units import show
 from perfmodel.vocabulary import QUANTITIES, Quantity
 
 _MATH = re.compile(r"^\.\. math::(.*?)(?:\n\s*\n|\Z)", re.S | re.M)
@@ -92,72 +89,6 @@ class Cost:
     value: float
     unit: str
     """SI: ``$``, ``J``, ``g``, ``s`` or ``1``."""
-
-
-@dataclass(frozen=True, repr=False)
-class Explanation:
-    """The equations of a prediction."""
-
-    title: str
-    """The job in a line."""
-    model: str | None
-    """Which model answers: data-parallel or transformer."""
-    iteration_time: float
-    terms: dict[str, float]
-    """Parts of the iteration time by name, which sum to it [s]."""
-    memory: dict[str, float]
-    """What training takes of one accelerator's memory [B], by the rows of ``perfmodel.step.memory``."""
-    costs: dict[str, Cost]
-    """``cost_of_iteration``, ``energy_of_run`` and the like; empty where none was asked for."""
-    assumed: list[str]
-    """What the costs take for granted."""
-    unknown: list[str]
-    """Missing facts that leave a cost out."""
-    notes: list[str]
-    """That the job does not fit into memory, and what its network is predicted without."""
-    equations: list[Equation]
-    """In the order in which they were computed."""
-    turns: list[ExactCrossover]
-    """Where another arm or algorithm takes over, solved exactly."""
-    complete: bool
-    """Whether every step is here; where not, a search or a queue stands in between and is named."""
-    recorded: list[str]
-    """Every formula that ran in this prediction."""
-    sources: dict[str, str]
-    """Key of ``references.toml``: how to cite it."""
-
-    def arithmetic(self, term: str) -> str:
-        """Return how a term is made of equations; empty where it is one, and for a cost."""
-        whole = (each for each in self.equations if each.term == each.quantity == "iteration_time")
-        notes = {symbol.parameter: symbol.note for equation in whole for symbol in equation.symbols}
-        return notes.get(term, "")
-
-    def to_json(self) -> str:
-        """Return what ``perfmodel explain --json`` prints."""
-        return json.dumps(asdict(self))
-
-    def to_markdown(self) -> str:
-        """Return what ``perfmodel explain --markdown`` prints: equations in LaTeX, which notebooks draw."""
-        from perfmodel.explanations.write import markdown
-
-        return markdown(self)
-
-    def to_latex(self) -> str:
-        """Return what ``perfmodel explain --latex`` prints: a document."""
-        from perfmodel.explanations.write import latex
-
-        return latex(self)
-
-    def __str__(self) -> str:
-        from perfmodel.explanations.write import text
-
-        return text(self)
-
-    def __repr__(self) -> str:
-        return (
-            f"<Explanation: {self.title}: {show(self.iteration_time, 's')}; {len(self.equations)} equations, "
-            f"{len(self.sources)} sources; print it to read them>"
-        )
 
 
 def equations_of(result: Derivation, costs: Mapping[str, Node] | None = None) -> list[Equation]:

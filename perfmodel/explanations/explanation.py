@@ -7,17 +7,18 @@ from typing import Unpack
 from perfmodel.calibration import Calibration, constants_of
 from perfmodel.economics import economics
 from perfmodel.explanations.derivation import derivation
-from perfmodel.explanations.equations import Cost, Explanation, equations_of
+from perfmodel.explanations.equations import Cost, equations_of
 from perfmodel.explanations.exact_crossovers import crossovers_of
 from perfmodel.explanations.money import costs
 from perfmodel.explanations.node import Node
 from perfmodel.explanations.sources import cited
+from perfmodel.explanations.write import Explanation
 from perfmodel.formula import FORMULAS
 from perfmodel.prediction import predict
 from perfmodel.prediction.memory import unfit
 from perfmodel.prediction.own_runs import remark
 from perfmodel.sensitivity.elasticity import case_of
-from perfmodel.specs.conditions import Conditions, checked
+from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.keywords import SizedOptions, scenario_from
 from perfmodel.specs.scenario import AnyScenario
 from perfmodel.specs.store import Catalogue
@@ -63,7 +64,7 @@ def explain(
     'iteration.iteration_time'
     """
     scenario = scenario_from(scenario, options)
-    conditions = None if conditions is None else checked(conditions)
+    conditions = None if conditions is None else Conditions.model_validate(conditions)
     catalogue = Catalogue.of(catalogue)
     constants = constants_of(constants)
     prediction = predict(scenario, catalogue, constants)

@@ -13,7 +13,8 @@ from perfmodel.sensitivity.case import Case
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.store import Catalogue
 from perfmodel.traced import Traced, leaf
-from perfmodel.tracing import Trace, tracing
+from perfmodel.traced_run import tracing
+from perfmodel.tracing import Trace
 
 GIVEN = (
     "electricity_price",
@@ -59,7 +60,7 @@ def costs(
         counts = {name: getattr(setting, name) for name in ("world_size", "nodes")}
         spent = spending(
             prediction.model_copy(update=traced | {"scenario": prediction.scenario | counts}),
-            conditions._replace(**given),
+            conditions.model_copy(update=given),
             catalogue,
         )
     nodes = Nodes(case.setting, _notes(case, spent), result.nodes)

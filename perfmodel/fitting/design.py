@@ -13,7 +13,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from perfmodel.arrays import Array, Places
-from perfmodel.efficiency import KINDS, EffectInputs, Effects, Efficiency
+from perfmodel.effect_inputs import EffectInputs
+from perfmodel.efficiency import KINDS, Effects, Efficiency
 from perfmodel.equations.host_pace import (
     device_time,
     host_time,

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from perfmodel.candidates import TooManyCandidates
 from perfmodel.errors import InputError
 from perfmodel.planning.goal import BATCH_TOO_LARGE, Goal
+from perfmodel.planning.results import SearchResult
+from perfmodel.planning.searches import search
 from perfmodel.sharing import predicts_tokens
 from perfmodel.specs.run import Run
 from perfmodel.workloads import workload
-
-if TYPE_CHECKING:
-    from perfmodel.planning.results import SearchResult
 
 TIMES = (2, 4, 8)
 """The default, by which other values are tried, the nearest first (a choice)."""
@@ -36,6 +36,7 @@ class Alternative(NamedTuple):
     """The plan that is chosen then, or comes nearest."""
 
 
+@lru_cache(maxsize=1)
 def alternatives(result: SearchResult) -> list[Alternative]:
     """Return for each default that may decide the first value that likely meets the limits, else the best.
 
@@ -75,8 +76,6 @@ def _defaults(result: SearchResult, nearest: dict[str, Any]) -> Iterator[tuple[s
 def _tried(
     result: SearchResult, nearest: dict[str, Any], option: str, field: str, default: int, value: int
 ) -> Alternative | None:
-    from perfmodel.planning.searches import search
-
     offer = nearest["instance"]
     where = {"instances": (offer,), "nodes": ()} if offer else {"instances": (), "nodes": (nearest["node"],)}
     goal: Goal = result.goal.model_copy(update={field: value, **where})

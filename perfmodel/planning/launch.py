@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from perfmodel.errors import InputError
+from perfmodel.command_line import command_line
+from perfmodel.errors import refusal
 from perfmodel.planning.goal import OF_LAYOUT, options_of
 from perfmodel.planning.startable import NCCL_ALGORITHMS
 from perfmodel.planning.verdict import named
+from perfmodel.problem import Words
 from perfmodel.sharing import PRECISIONS
 from perfmodel.specs.layout import layout_of
 from perfmodel.specs.software import parts
@@ -62,14 +63,11 @@ def torchrun(plan: Row, workload: str) -> str:
         plan["world_size"] > 1 and plan["algorithm"] not in NCCL_ALGORITHMS
     ):
         way = plan["algorithm"] if plan["strategy"] == "all-reduce" else plan["strategy"]
-        raise InputError(
-            f"torchrun: the plan chosen is {way}; torchrun starts --strategy all-reduce "
-            f"with --algorithm {','.join(NCCL_ALGORITHMS)}"
-        )
+        raise refusal("launch.strategy", way=Words(way), known=",".join(NCCL_ALGORITHMS))
     software = parts(plan.get("framework") or "")[0]
     if software in OF_JAX or plan["accelerator"].startswith("tpu-"):
         where = f"{software} on {plan['accelerator']}" if software else plan["accelerator"]
-        raise InputError(f"torchrun: the plan chosen is {where}; torchrun starts PyTorch on GPUs")
+        raise refusal("launch.machine", where=where)
     report = "\n".join(_comments(plan))
     asked = NCCL_ALGORITHMS[plan["algorithm"]] if plan["world_size"] > 1 else ""
     algorithm = f"NCCL_ALGO={asked} " if asked else ""
@@ -188,29 +186,6 @@ def predict_command(plan: Row, workload: str, options: Mapping[str, Any]) -> str
     --gpus 16 --strategy all-reduce --algorithm ring --precision amp --local-batch-size 64
     """
     return command_line("predict", options_of(plan, workload, options))
-
-
-def command_line(command: str, options: Mapping[str, Any]) -> str:
-    """Return a command of ours with options by their names in Python; what is None is left out.
-
-    >>> command_line("predict", {"workload": "vgg16", "world_size": 8, "network_cap": False, "node": None})
-    'perfmodel predict --workload vgg16 --gpus 8 --no-network-cap'
-    """
-    words = ["perfmodel", command]
-    for name, value in options.items():
-        if value is None:
-            continue
-        option = _option(name)
-        words += (
-            [option.replace("--", "--" if value else "--no-", 1)]
-            if isinstance(value, bool)
-            else [option, str(value)]
-        )
-    return shlex.join(words)
-
-
-def _option(name: str) -> str:
-    return "--gpus" if name == "world_size" else f"--{name.replace('_', '-')}"
 
 
 def _ranks(plan: Row) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from perfmodel.errors import InputError
+from perfmodel.planning.alternatives import alternatives
 from perfmodel.planning.launch import predict_command, slurm_job, torchrun
 from perfmodel.planning.results import SearchResult
 from perfmodel.planning.verdict import notes, verdict
@@ -32,7 +33,7 @@ def report(result: SearchResult) -> dict[str, Any]:
     target : quality that ends the run, or None
     launch : ``predict``, ``torchrun`` and ``slurm`` of the plan chosen; None where that cannot start it
     """
-    goal = vars(result.goal) | {"conditions": result.goal.conditions._asdict()}
+    goal = vars(result.goal) | {"conditions": result.goal.conditions.model_dump()}
     return {
         "goal": goal,
         "verdict": verdict(result),
@@ -41,7 +42,7 @@ def report(result: SearchResult) -> dict[str, Any]:
         "cheapest": result.cheapest,
         "fastest": result.fastest,
         "surest": result.surest,
-        "alternatives": [one._asdict() for one in result.alternatives],
+        "alternatives": [one._asdict() for one in alternatives(result)],
         "front": result.front,
         "energy_front": result.energy_front,
         "lost": result.rejected,

@@ -11,7 +11,6 @@ import numpy as np
 
 from perfmodel.calibration import Calibration
 from perfmodel.epochs_to_target import EpochsFit
-from perfmodel.planning.alternatives import Alternative, alternatives
 from perfmodel.planning.front import SLACK, TIE, best_of, front, likely, spreads_within
 from perfmodel.planning.goal import Goal, options_of
 from perfmodel.planning.machines import Machine
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SearchResult:
     """The answer of a search.  A plan is a row: its columns by name, None where something is unknown."""
 
@@ -203,11 +202,6 @@ class SearchResult:
         meet it.  Where only a budget is given, the fastest that keeps within it, likewise.
         """
         return self._row_or_none(self.chosen_row)
-
-    @cached_property
-    def alternatives(self) -> list[Alternative]:
-        """What other values of defaults that may decide would do, where no plan likely meets the limits."""
-        return alternatives(self)
 
     @property
     def met(self) -> bool:

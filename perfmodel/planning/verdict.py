@@ -7,6 +7,7 @@ from typing import Any
 
 from perfmodel.economics import COMMUNICATING, IDLE
 from perfmodel.equations.transformer import compute_optimal_tokens
+from perfmodel.planning.alternatives import alternatives
 from perfmodel.planning.caveats import extrapolated, harder_batches
 from perfmodel.planning.front import LIKELY, SLACK
 from perfmodel.planning.goal import USUAL_CHECKPOINT_BANDWIDTH, USUAL_FAILURE_INTERVAL, Goal
@@ -116,14 +117,14 @@ def _riskier(result: SearchResult, chosen: Row) -> list[str]:
 def _otherwise(result: SearchResult) -> list[str]:
     """Say what another value of a default would do, where no plan likely meets the limits."""
     lines = []
-    for one in result.alternatives:
+    for one in alternatives(result):
         risk = one.plan["deadline_risk" if result.goal.deadline is not None else "budget_risk"]
         at_risk = f", at a risk of {share_words(risk)}" if one.meets and risk is not None else ""
         lines.append(
             f"{'With' if one.meets else 'Nearer with'} --{one.option} {one.value} (default: {one.default}): "
             f"{named(one.plan)}: {_words(one.plan)}{at_risk}."
         )
-    if any("batch" in one.option for one in result.alternatives):
+    if any("batch" in one.option for one in alternatives(result)):
         lines.append("A larger batch may need more samples to the same quality.")
     return lines
 

@@ -42,6 +42,7 @@ class CompressedExchange:
     """One way to compress, beside an all-reduce of the whole gradient."""
 
     scheme: str
+    """Its name, with its setting."""
     collective: str
     """What is left: an all-reduce where compressed values can be added, else an all-gather."""
     sent_bytes: float
@@ -52,9 +53,11 @@ class CompressedExchange:
     """On the accelerator [s]."""
     communication_time: float
     decode_time: float
+    """On the accelerator, of all that arrives [s]."""
     time: float
     """Of all three: coding hides behind nothing [s]."""
     low_80: float
+    """Lower end of the 80 % interval, which is that of the collectives alone [s]."""
     high_80: float
     """By the interval of the collectives alone [s]."""
     saves: float
@@ -64,6 +67,7 @@ class CompressedExchange:
     break_even_density: float | None
     """Density below which gathering moves less than an all-reduce; None but for the largest elements."""
     error_feedback: bool
+    """Whether what is not sent is added to the next gradient."""
     variance_bound: float | None
     """Of what rounding adds, over the squared norm of the gradient; None where no bound is known."""
     convergence: str
@@ -79,6 +83,7 @@ class CompressedExchanges(Rows):
     workload: str | None
     """None where the gradient's size was given."""
     accelerator: str
+    """What each rank is."""
     group_size: int
     nodes: int
     gradient_bytes: float

@@ -24,7 +24,7 @@ from perfmodel.prediction.assemble import predict
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.ports import bulk_bandwidth
-from perfmodel.tables import Rows, aligned
+from perfmodel.tables import Record, Rows, aligned
 from perfmodel.units import show
 from perfmodel.workloads import workload
 
@@ -39,6 +39,7 @@ class Downpour:
     """Replicas that push and fetch beside their computation, and servers that hold the model in shards."""
 
     workload: str
+    """Network."""
     accelerator: str | None
     """Of each replica; None where its step was given."""
     link: str
@@ -84,6 +85,7 @@ class Downpour:
     server_memory: float
     """Of one server, the optimizer's state included [B]."""
     optimizer: str
+    """Whose state servers hold."""
     lost: int
     """Replicas that fail."""
     replicas_kept: float
@@ -94,6 +96,10 @@ class Downpour:
     def to_json(self) -> str:
         """Return what ``perfmodel downpour --json`` prints."""
         return json.dumps(asdict(self))
+
+    def records(self) -> list[Record]:
+        """Return the answer as a table of one row."""
+        return [asdict(self)]
 
     @property
     def headline(self) -> str:
@@ -193,9 +199,11 @@ class ModelSpeedup:
     """The speed-up of one replica on a number of machines."""
 
     machines: int
+    """That the replica is spread over."""
     speedup: float
     """By the universal scalability law through the reported point."""
     efficiency: float
+    """Speed-up over machines."""
     tiled_speedup: float | None
     """Of square tiles through the same point; None for a model that peaks there, or no square number."""
     fitted: bool
@@ -209,7 +217,9 @@ class ModelSpeedups(Rows):
     facts: str
     """The reported point, and who reported it."""
     contention: float
+    """Share of the work that machines do one after the other."""
     coherency: float
+    """Cost of keeping two machines in step, over the work of one."""
     peak_machines: float | None
     """Where the law peaks; None where it does not."""
     rows: tuple[ModelSpeedup, ...]

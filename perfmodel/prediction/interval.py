@@ -302,7 +302,7 @@ def width_of(
         far = ops.maximum(far, math.exp(NORMAL_95 * new.spread))
     of_profile: Any = 0.0
     if setting.profile is not None:
-        from perfmodel.step.profiled import noise, noisy
+        from perfmodel.step.profile_noise import noise, noisy
 
         of_profile = noise(setting, setting.profile, step.terms)
         near, far = noisy(near, NORMAL_80, of_profile), noisy(far, NORMAL_95, of_profile)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from perfmodel.prediction.result import Traffic
-from perfmodel.resolve import ONE_PROCESS, Setting
+from perfmodel.resolve import Setting
+from perfmodel.specs.choices import ONE_PROCESS
 from perfmodel.specs.workload import Tables
 from perfmodel.step.evaluate import Step
 from perfmodel.step.parts import communicates

@@ -5,126 +5,35 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
-
 from perfmodel.arguments import FILE, TEXT, a, expect
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, refusal
 from perfmodel.prediction.bound import above_peak
+from perfmodel.quote.checked import Checked, OtherReading, SimilarRun
 from perfmodel.quote.evidence import (
     COUNTED,
     Evidence,
     FromRun,
-    Near,
     of_bandwidth,
     of_efficiency,
     of_peak,
     of_rate,
 )
 from perfmodel.quote.expected import Expected, flops_of, is_counted_in_ways
-from perfmodel.quote.file import BANDWIDTHS, KINDS, SYNONYMS, Claim, Per, Quote, scenario_of_claim
-from perfmodel.quote.other_reading import OtherReading, bandwidth_words, count_words, other_bandwidth
-from perfmodel.quote.reached import ReachedBy
+from perfmodel.quote.file import BANDWIDTHS, KINDS, SYNONYMS, Claim, Quote, scenario_of_claim
+from perfmodel.quote.other_reading import bandwidth_words, count_words, other_bandwidth
 from perfmodel.quote.sentence import sentence_of
 from perfmodel.quote.shared_out import SharedOut, shared_out
-from perfmodel.quote.tricks import Trick, tricks_of
-from perfmodel.quote.verdict import EXACT, Judgement, Verdict, judgement_of, probability_of, verdict_of
+from perfmodel.quote.tricks import tricks_of
+from perfmodel.quote.verdict import EXACT, judgement_of, probability_of, verdict_of
 from perfmodel.quote.words import job_words, layout_words, machine_words, shown
 from perfmodel.resolve import Setting, resolve
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
-from perfmodel.transformers.flops import COMPUTED, NOMINAL, Count
+from perfmodel.transformers.flops import COMPUTED, NOMINAL
 from perfmodel.units import three_digits
 
 _FAR = 1000.0
 """Times worse than expected, beyond which a figure was probably written in another unit."""
-
-
-class SimilarRun(BaseModel):
-    """What the measured run most like a claimed job lets one expect of it, in SI."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    id: str
-    """Of the measured run."""
-    source: str
-    """Who measured it."""
-    value: float
-    """Its own result, times the ratio that the model predicts of both jobs."""
-    low_80: float
-    """Lower end of the 80 % interval of what is expected, by the run."""
-    high_80: float
-    """As that ratio's interval has it."""
-    probability: float
-    """That the claimed job does as well as claimed, or better."""
-
-
-class Checked(BaseModel):
-    """A claim and the result of its check; values in SI."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    text: str
-    """The claim in words."""
-    quantity: str
-    """What is claimed."""
-    per: Per
-    """Of what it is claimed."""
-    value: float
-    """As claimed."""
-    unit: str
-    """Of value, limit, expected and the interval."""
-    sample: str
-    """What one sample is, of which throughputs count."""
-    higher_is_better: bool
-    """Whether more of it is better."""
-    verdict: Verdict
-    """What holds of the claim."""
-    judgement: Judgement = "possible"
-    """``impossible`` beyond the limit; ``doubtful`` where it does not fit, or is reached with less than 10 %
-    probability and no measured run reached it with software that the quote allows; else ``possible``."""
-    probability: float | None = None
-    """That the job does as well as claimed, or better: by the similar run where there is one, else by the
-    model's interval; 0 beyond the limit, None where neither is known."""
-    limit: float
-    """The best that physics allows."""
-    expected: float | None
-    """The model's own answer; None where it has none."""
-    low_80: float | None
-    """Lower end of the 80 % interval of what is expected."""
-    high_80: float | None
-    """Upper end of the 80 % interval."""
-    similar_run: SimilarRun | None = None
-    """The measured run most like it, where the ratio to it is surer than the model alone."""
-    reached_by: ReachedBy | None = None
-    """The measured run most like it of those of its network and accelerator that did as well, where there
-    is one; it may have used other software."""
-    tricks: list[Trick] = []
-    """What makes the figure larger than a job will see, where that can be told."""
-    convention: Count | None = None
-    """How FLOP of a transformer are counted: as the quote states, else as they are computed, or by PaLM's
-    count where the figure is too good for that alone; None where nothing is counted."""
-    other_reading: OtherReading | None = None
-    """Of a bandwidth, and of a transformer's arithmetic where the quote states no convention."""
-    layout: str | None = None
-    """How a transformer is shared out: as stated, or the fastest way that fits."""
-    target: str | None = None
-    """Until when it is trained, where the quote states no length."""
-    sentence: str = ""
-    """The verdict, to be pasted into a mail."""
-    memory: str | None
-    """What the job needs, where that is more than its accelerators have."""
-    arithmetic: list[str]
-    """The check in words, line by line."""
-    measured: list[Near]
-    """Published measurements most like it, the nearest first."""
-    scenario: str
-    """The job in short."""
-    defaults: list[str]
-    """Options the quote left open, with what they were taken to be."""
-    source: str | None
-    """Key of the quote's sources that the claim names; None where it names none."""
-    reading: str
-    """How the claim was read, printed or off a plot."""
 
 
 TOO_GOOD = {"optimistic": 1, "impossible": 2}
@@ -175,7 +84,7 @@ def check_quote(
         try:
             checked.append(_check(claim, scenario, catalogue))
         except InputError as error:
-            raise InputError(f"{here}: {error}") from None
+            raise error.under("claims", index - 1, said=here) from None
     return checked
 
 
@@ -186,7 +95,7 @@ def _check(claim: Claim, scenario: Scenario, catalogue: Catalogue) -> Checked:
     _check_sample(claim, setting)
     if claim.convention is not None and not (names_workload and is_counted_in_ways(setting)):
         what = f"{setting.workload.id} is no transformer" if names_workload else "no workload is named"
-        raise InputError(f"convention = '{claim.convention}': {what}; leave it out")
+        raise refusal("quote.convention", "convention", convention=claim.convention, what=what)
     if claim.kind in BANDWIDTHS:
         evidence = of_bandwidth(claim, setting)
     elif claim.kind == "flops" and (claim.format or not names_workload):
@@ -223,8 +132,12 @@ def _checked_in_both_ways(claim: Claim, setting: Setting, job: SharedOut, catalo
 def _check_sample(claim: Claim, setting: Setting) -> None:
     synonym = SYNONYMS.get(claim.quantity)
     if synonym is not None and synonym.sample not in ("", setting.workload.sample):
-        raise InputError(
-            f"quantity = '{claim.quantity}': a sample of {setting.workload.id} is no {synonym.sample}"
+        raise refusal(
+            "quote.quantity",
+            "quantity",
+            quantity=claim.quantity,
+            workload=setting.workload.id,
+            sample=synonym.sample,
         )
 
 

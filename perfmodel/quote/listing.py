@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from perfmodel.quote.check import Checked
+from perfmodel.quote.checked import Checked
 from perfmodel.quote.evidence import Near
 from perfmodel.quote.file import KINDS
 from perfmodel.quote.sentence import BETTER, open_clause, reached_words

@@ -2,45 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
-
-from pydantic import BaseModel, ConfigDict
-
+from perfmodel.quote.checked import Checked, OtherReading
 from perfmodel.quote.evidence import Evidence
 from perfmodel.quote.expected import Expected, algorithm_share
 from perfmodel.quote.file import KINDS, Claim
-from perfmodel.quote.verdict import Verdict, verdict_of
+from perfmodel.quote.verdict import verdict_of
 from perfmodel.quote.words import shown
 from perfmodel.resolve import Setting
 from perfmodel.transformers.flops import Count
 from perfmodel.units import show
-
-if TYPE_CHECKING:
-    from perfmodel.quote.check import Checked
 
 CONVENTION_WORDS: dict[Count, str] = {
     "causal": "as they are computed, without masked scores",
     "megatron": "with attention to all positions",
     "palm": "by PaLM's count, with attention to all positions and all parameters",
 }
-
-
-class OtherReading(BaseModel):
-    """A figure taken otherwise, in SI: a bandwidth for the other of the two that nccl-tests print, arithmetic
-    of a transformer for what another convention counts."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    quantity: Literal["bus_bandwidth", "algorithm_bandwidth", "flops", "mfu"]
-    """What the claim would then be of."""
-    convention: Count | None = None
-    """How FLOP would then be counted; None of a bandwidth."""
-    limit: float
-    """The best that physics allows."""
-    expected: float | None
-    """The model's own answer; None where it has none."""
-    verdict: Verdict
-    """What holds of the claim then."""
 
 
 def other_bandwidth(claim: Claim, setting: Setting, evidence: Evidence) -> OtherReading:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from perfmodel.quote.checked import Checked
 from perfmodel.quote.file import KINDS
 from perfmodel.quote.verdict import percent
 from perfmodel.quote.words import shown, shown_range, software_words
-
-if TYPE_CHECKING:
-    from perfmodel.quote.check import Checked
 
 RUN = "the log of a run like it: software and version, number format, batch, layout and throughput by step"
 BETTER = "better than the model expects, but a measured run reached it"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from perfmodel import __version__
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.templating import bar, render
 from perfmodel.writing import check_writable, write_whole
 
@@ -143,7 +143,10 @@ class Page:
         suffix : of its file, a key of ``TEMPLATES``
         """
         return render(
-            TEMPLATES[suffix], page=self, version=__version__, spans=lambda chart: isinstance(chart, Spans)
+            TEMPLATES[suffix],
+            page=self,
+            version=sys.modules["perfmodel"].__version__,
+            spans=lambda chart: isinstance(chart, Spans),
         )
 
 
@@ -155,7 +158,7 @@ def check_page(path: Path) -> None:
     InputError : neither ``.html`` nor ``.md``, or it cannot be written
     """
     if path.suffix.lower() not in TEMPLATES:
-        raise InputError(f"report {path}: give FILE.html, or FILE.md for Markdown")
+        raise refusal("report.ending", "report", path=path)
     check_writable(path)
 
 

@@ -174,7 +174,7 @@ def _assumed(goal: Goal) -> list[str]:
     """What was asked, and conditions taken, by the names and in the units of options."""
     known = (
         (declared(Run), vars(goal)),
-        (declared(Conditions), goal.conditions._asdict()),
+        (declared(Conditions), goal.conditions.model_dump()),
         (declared(Scenario), goal.options),
     )
     return [

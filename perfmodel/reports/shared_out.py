@@ -74,7 +74,9 @@ def page_of_layouts(
         tables=[table for table in tables if table.rows],
         assumptions=[] if answer.economics is None else answer.economics["assumed"],
         notes=notes,
-        sources=sources_behind([first_scenario(answer)], catalogue, conditions or Conditions()),
+        sources=sources_behind(
+            [first_scenario(best.layout, answer.question)], catalogue, conditions or Conditions()
+        ),
         command=command,
     )
 

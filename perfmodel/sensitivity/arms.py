@@ -9,8 +9,9 @@ import numpy as np
 
 from perfmodel.calibration import Calibration
 from perfmodel.prediction.limits import limit_words, limits_inside
-from perfmodel.resolve import ONE_PROCESS, Setting
+from perfmodel.resolve import Setting
 from perfmodel.sensitivity.case import Case
+from perfmodel.specs.choices import ONE_PROCESS
 from perfmodel.step.communication import by_library, message_times
 from perfmodel.step.computation import Computation
 from perfmodel.step.evaluate import evaluate

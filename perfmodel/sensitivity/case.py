@@ -17,7 +17,8 @@ from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.conditions import Conditions
 from perfmodel.step.evaluate import outcome
 from perfmodel.step.terms import of_kind
-from perfmodel.tracing import Trace, tracing
+from perfmodel.traced_run import tracing
+from perfmodel.tracing import Trace
 
 
 class Names:

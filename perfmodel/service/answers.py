@@ -11,7 +11,7 @@ import orjson
 
 from perfmodel.attachments import content_of, only_attached
 from perfmodel.candidates import tries, will_try
-from perfmodel.errors import InputError, unknown_name
+from perfmodel.errors import refusal, unknown_name
 from perfmodel.planning import SearchResult
 from perfmodel.sensitivity.until import USUAL_SHARE, VARIED
 from perfmodel.service import other_requests as other
@@ -40,7 +40,7 @@ def predict_table(request: asked.PredictRequest, catalogue: Catalogue) -> Mappin
         recipe=request.recipe,
         tokens=request.tokens,
         loss=request.time_to_loss,
-        conditions=asked.conditions_of(request.conditions),
+        conditions=request.conditions,
     )
     if request.fields is None:
         return answer.prediction.table() | answer.extras
@@ -100,7 +100,7 @@ def layouts(request: other.LayoutsRequest, catalogue: Catalogue) -> bytes:
     from perfmodel.api.layouts import layouts
 
     options = options_of(request)
-    conditions = asked.conditions_of(options.pop("conditions", None))
+    conditions = options.pop("conditions", None)
     return written(layouts(**options, conditions=conditions, catalogue=catalogue))
 
 
@@ -109,7 +109,7 @@ def plan(request: Any, catalogue: Catalogue) -> bytes:
     from perfmodel.api.plan import plan
 
     options = options_of(request)
-    conditions = asked.conditions_of(options.pop("conditions", None))
+    conditions = options.pop("conditions", None)
     if options.get("have") is not None:
         tries(len(options.get("buy") or ()))
         return written(fleets_of(options, conditions, catalogue))
@@ -118,7 +118,7 @@ def plan(request: Any, catalogue: Catalogue) -> bytes:
     options["conditions"] = conditions
     limit, offset = options.pop("limit", None), options.pop("offset", 0)
     if limit is None and offset:
-        raise InputError(f"offset = {offset} goes with limit, the plans of a page")
+        raise refusal("page.offset", "offset", "limit", offset=offset)
     answer = plan(**options, catalogue=catalogue)
     if limit is None:
         return written(answer)
@@ -138,7 +138,7 @@ def compare(request: asked.CompareRequest, catalogue: Catalogue) -> bytes:
     """Answer ``compare``."""
     from perfmodel.api.compare import compare
 
-    conditions = asked.conditions_of(request.conditions)
+    conditions = request.conditions
     tries(len(request.scenarios))
     return written(
         compare(
@@ -166,25 +166,18 @@ def stragglers(request: other.StragglersRequest, catalogue: Catalogue) -> bytes:
     return written(stragglers(**options_of(request)))
 
 
-def learning_rate(request: other.LearningRateRequest, catalogue: Catalogue) -> bytes:
-    """Answer ``learning-rate``."""
-    from perfmodel.api.learning_rate import learning_rate
-
-    return written(learning_rate(**options_of(request)))
-
-
 def sensitivity(request: asked.SensitivityRequest, catalogue: Catalogue) -> bytes:
     """Answer ``sensitivity``: of ``vary`` how much is enough."""
     from perfmodel.calibration import calibration
     from perfmodel.sensitivity import sensitivity
     from perfmodel.sensitivity.report import sensitivity_report
 
-    conditions = asked.conditions_of(request.conditions) or Conditions()
+    conditions = request.conditions or Conditions()
     if request.vary is not None:
         return _enough(request, conditions, catalogue)
     for name in ("until", "values"):
         if getattr(request, name) is not None:
-            raise InputError(f"{name}: say what to vary: {', '.join(VARIED)}")
+            raise refusal("sensitivity.no_vary", name, "vary", known=tuple(VARIED))
     result = sensitivity(request.scenario(), catalogue, None, conditions)
     return encoded(sensitivity_report(result, catalogue, calibration()))
 
@@ -193,20 +186,12 @@ def _enough(request: asked.SensitivityRequest, conditions: Conditions, catalogue
     from perfmodel.api.enough import enough
 
     if conditions != Conditions():
-        raise InputError("conditions: with vary, prices, power and failures have no say; leave them out")
+        raise refusal("sensitivity.conditions", "conditions", "vary")
     vary: Any = request.vary
     until: Any = USUAL_SHARE if request.until is None else request.until
     values: Any = request.values
     tries(len(values or ()))
     return written(enough(vary, request.scenario(), until=until, values=values, catalogue=catalogue))
-
-
-def explain(request: asked.PricedRequest, catalogue: Catalogue) -> bytes:
-    """Answer ``explain``."""
-    from perfmodel.explanations import explain
-
-    conditions = asked.conditions_of(request.conditions)
-    return written(explain(request.scenario(), catalogue, None, conditions))
 
 
 def check_quote(request: other.QuoteRequest, catalogue: Catalogue) -> bytes:
@@ -270,12 +255,12 @@ def workloads(request: other.WorkloadsRequest, catalogue: Catalogue) -> bytes:
 
         for field in ("name", "sequence_length"):
             if getattr(request, field) is not None:
-                raise InputError(f"{field}: goes without recipes; word leaves those of one network")
+                raise refusal("workloads.recipes", field)
         return encoded(recipe_rows(request.word))
     if request.name is not None:
         return encoded(table_of(workload(request.name, request.sequence_length)))
     if request.sequence_length is not None:
-        raise InputError("sequence_length goes with name, of one network")
+        raise refusal("workloads.sequence_length", "sequence_length", "name")
     names = [name for members in listed(request.word).values() for name in members]
     return encoded([summary_of(workload(name)) for name in names])
 

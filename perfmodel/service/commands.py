@@ -13,10 +13,12 @@ from perfmodel.candidates import TooManyCandidates, at_most
 from perfmodel.comparison import Comparison
 from perfmodel.equations.sgd_variants import StragglerPrediction
 from perfmodel.errors import InputError
-from perfmodel.explanations.equations import Explanation
+from perfmodel.interfaces.command import Command as Record
+from perfmodel.interfaces.command import Context
+from perfmodel.interfaces.http import body_of
+from perfmodel.interfaces.register import commands
 from perfmodel.planning.fleets import Fleets
 from perfmodel.prediction.collective import Collective
-from perfmodel.prediction.learning_rates import LearningRates
 from perfmodel.quote.answer import QuoteAnswer
 from perfmodel.sensitivity.report import SensitivityReport
 from perfmodel.sensitivity.until import Enough
@@ -139,15 +141,6 @@ _SUMMARIES = (
         _EXAMPLES["stragglers"],
     ),
     Command(
-        "learning-rate",
-        "Learning rate of a batch by the published rules.",
-        other.LearningRateRequest,
-        LearningRates,
-        answers.learning_rate,
-        "cheap",
-        _EXAMPLES["learning-rate"],
-    ),
-    Command(
         "sensitivity",
         "What the time and the cost of an iteration depend on, and where that changes.",
         requests.SensitivityRequest,
@@ -155,15 +148,6 @@ _SUMMARIES = (
         answers.sensitivity,
         "costly",
         _EXAMPLES["sensitivity"],
-    ),
-    Command(
-        "explain",
-        "The equations of a prediction, with every number it took and every source.",
-        requests.PricedRequest,
-        Explanation,
-        answers.explain,
-        "costly",
-        _EXAMPLES["explain"],
     ),
     Command(
         "check-quote",
@@ -211,7 +195,20 @@ _SUMMARIES = (
         _EXAMPLES["workloads"],
     ),
 )
-COMMANDS: dict[str, Command] = {each.name: each for each in _SUMMARIES}
+
+
+def _of_record(one: Record) -> Command:
+    """Return how the service answers a command of the register."""
+
+    def answer(request: Any, catalogue: Catalogue) -> bytes:
+        return answers.written(one.run(request, Context(catalogue)))
+
+    return Command(one.path, one.summary, body_of(one.request), one.answer, answer, one.cost, one.bodies)
+
+
+COMMANDS: dict[str, Command] = {each.name: each for each in _SUMMARIES} | {
+    one.path: _of_record(one) for one in commands() if "http" not in one.without
+}
 
 
 def answer(name: str, body: bytes, candidates: int = Settings.candidates, share: Share = WHOLE) -> bytes:

@@ -11,11 +11,12 @@ from perfmodel.errors import unknown_name
 from perfmodel.service.answers import encoded
 from perfmodel.service.problems import Mistake, Refused
 from perfmodel.specs.accelerator import Accelerator
+from perfmodel.specs.kinds import KINDS
 from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
 from perfmodel.specs.numbers import numbers_of
 from perfmodel.specs.software import Software
-from perfmodel.specs.store import KINDS, Catalogue
+from perfmodel.specs.store import Catalogue
 from perfmodel.tables import csv_text
 from perfmodel.workloads import workload
 from perfmodel.workloads.listing import NetworkSummary, NetworkTable, layers_of, listed, summary_of, table_of

@@ -6,19 +6,17 @@ from typing import Annotated, Any, Literal
 from pydantic_core import core_schema
 
 from perfmodel.equations.sgd_variants import Variant
-from perfmodel.service.requests import Count, FileName, Money, Request
+from perfmodel.service.requests import Count, FileName, Request
+from perfmodel.specs.choices import LARGEST_BATCH_SIZE, Placement
+from perfmodel.specs.conditions import Conditions
+from perfmodel.specs.kinds import Kind
 from perfmodel.specs.options import Described
 from perfmodel.specs.record import Within
-from perfmodel.specs.scenario import LARGEST_BATCH_SIZE, Placement, Scenario
-from perfmodel.specs.store import Kind
+from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.updates import USUAL_LOCAL_STEPS
 
-LARGEST = 1e12
-_Above = Annotated[float, Within(gt=0, le=LARGEST)]
-_From = Annotated[float, Within(ge=0, le=LARGEST)]
 _Samples = Annotated[int, Within(ge=1, le=LARGEST_BATCH_SIZE, strict=True)]
 _Workers = Annotated[int, Within(ge=0, le=1_000_000, strict=True)]
-_Epochs = Annotated[float, Within(ge=0, le=1000)]
 _Name = Annotated[str, Within(min_length=1)]
 
 
@@ -87,7 +85,7 @@ class LayoutsRequest(Request):
     precision: Literal["bf16", "fp16", "fp8"] = "bf16"
     lora: Count | None = None
     top: Count | None = None
-    conditions: Money | None = None
+    conditions: Conditions | None = None
 
 
 class CollectiveRequest(Request):
@@ -156,33 +154,6 @@ class StragglersRequest(Request):
     local_steps: Count = USUAL_LOCAL_STEPS
     communication_time: Amount = 0.0  # type: ignore[assignment]  # a number is one
     server_time: Amount = 0.0  # type: ignore[assignment]
-
-
-class LearningRateRequest(Request):
-    """A batch to find a learning rate for.
-
-    Parameters
-    ----------
-    base : [1] Rate that is good at base_batch.
-    base_batch : [samples] Samples of an update.
-    global_batch_size : [samples] Samples of an update to find a rate for.
-    staleness : [1] Mean updates between reading parameters and applying a gradient.
-    warm_up_epochs : [1] Over which the rate rises from the base; 0 for none.
-    distance_constant : [1] Learning rate times squared distance; with squared_distance.
-    squared_distance : [1] Between parameters now and those read.
-    squared_gradient_sum : [1] Of one parameter so far: Adagrad.
-    noise_scale : [samples] Of the gradient.
-    """
-
-    base: _Above = 0.1
-    base_batch: _Samples = 256
-    global_batch_size: _Samples
-    staleness: _From | None = None
-    warm_up_epochs: _Epochs = 5.0
-    distance_constant: _Above | None = None
-    squared_distance: _From | None = None
-    squared_gradient_sum: _Above | None = None
-    noise_scale: _Above | None = None
 
 
 class QuoteRequest(Request):

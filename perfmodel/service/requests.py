@@ -9,11 +9,12 @@ from typing import Annotated, Any, Literal
 from pydantic_core import core_schema
 
 from perfmodel.sensitivity.until import MOST_VALUES, Varied
+from perfmodel.specs.choices import LARGEST_WORLD_SIZE
 from perfmodel.specs.conditions import LARGEST, Conditions
 from perfmodel.specs.options import Described, OptionInfo, declared
 from perfmodel.specs.record import Within
 from perfmodel.specs.run import MOST_TOKENS, Run
-from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, Scenario
+from perfmodel.specs.scenario import Scenario
 
 FileName = Annotated[
     str, Within(pattern=r"^([A-Za-z0-9-]{1,20}/)?[^./\\\x00-\x1f\x7f][^/\\\x00-\x1f\x7f]{0,199}$")
@@ -104,22 +105,8 @@ def _docstring(words: str, fields: Mapping[str, tuple[type, str]]) -> str:
     lines = []
     for field, (cls, origin) in fields.items():
         one = declared(cls)[origin]
-        unit, usual = f"[{one.unit}] " if one.unit else "", f"  [default: {one.usual}]" if one.usual else ""
-        lines.append(f"{field} : {unit}{one.words}{usual}")
+        lines.append(f"{field} : {one.line}")
     return "\n".join([words, "", "Parameters", "----------", *lines])
-
-
-Money: Any = _as_class(
-    "Money",
-    "Prices, power and failures of a run; null is unknown.",
-    Described,
-    {field: (Conditions, field) for field in Conditions._fields},
-)
-
-
-def conditions_of(money: Any) -> Conditions | None:
-    """Return prices, power and failures as commands take them; None where none was given."""
-    return None if money is None else Conditions(**money.model_dump())
 
 
 class Request(Described):
@@ -172,7 +159,7 @@ class PredictRequest(ScenarioRequest):
         out.  [default: all]
     """
 
-    conditions: Money | None = None
+    conditions: Conditions | None = None
     time_to_target: bool = False
     recipe: Recipe | None = None
     tokens: _Tokens | None = None
@@ -203,7 +190,7 @@ class PricedRequest(ScenarioRequest):
     conditions : Prices, power and failures: also money, energy and carbon.
     """
 
-    conditions: Money | None = None
+    conditions: Conditions | None = None
 
 
 class SensitivityRequest(PricedRequest):
@@ -236,7 +223,7 @@ class CompareRequest(Request):
 
     scenarios: Annotated[tuple[Mapping[str, Any], ...], Within(strict=False, min_length=2)]
     names: _Names | None = None
-    conditions: Money | None = None
+    conditions: Conditions | None = None
     time_to_target: bool = False
     recipe: Recipe | None = None
 
@@ -258,7 +245,7 @@ class _PlanRequest(Request):
     switch_ports : [1] Of one switch, of all or by link.
     """
 
-    conditions: Money | None = None
+    conditions: Conditions | None = None
     limit: _Page | None = None
     offset: _Offset = 0
     have: str | None = None

@@ -22,10 +22,10 @@ from perfmodel.service.list_routes import list_paths
 from perfmodel.service.responses import PROBLEM, STATUSES, problem_response, problem_responses
 from perfmodel.service.streams import ARROW, STREAMED
 from perfmodel.specs.instance import InstanceFile
+from perfmodel.specs.kinds import CLASSES
 from perfmodel.specs.options import MEASURED, declared
 from perfmodel.specs.record import Record
 from perfmodel.specs.scenario import SHORT, Scenario
-from perfmodel.specs.store import CLASSES
 from perfmodel.specs.understood import Understood
 from perfmodel.vocabulary import QUANTITIES
 

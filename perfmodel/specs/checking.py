@@ -9,21 +9,19 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, TypeAdapter, create_model
 from pydantic_core import core_schema
 
-from perfmodel.specs.record import REQUIRED, Fresh, Record
-
 
 @cache
-def adapter(cls: type[Record]) -> TypeAdapter[Any]:
+def adapter(cls: type[Any]) -> TypeAdapter[Any]:
     """Return what makes records of a class from tables."""
     return TypeAdapter(cls, config=ConfigDict(title=cls.__name__))  # the name that errors begin with
 
 
 @cache
-def model_of(cls: type[Record]) -> type[BaseModel]:
+def model_of(cls: type[Any]) -> type[BaseModel]:
     """Return the model whose fields are those of a class."""
     config = ConfigDict(extra="forbid", strict=cls.strict, protected_namespaces=())
     fields: dict[str, Any] = {
-        name: (cls.checked_as(name), _default(field.default)) for name, field in cls.model_fields.items()
+        name: (cls.checked_as(name), field.checked) for name, field in cls.model_fields.items()
     }
     model: type[BaseModel] = create_model(
         cls.__name__, __config__=config, __doc__=cls.__doc__, __module__=cls.__module__, **fields
@@ -31,13 +29,7 @@ def model_of(cls: type[Record]) -> type[BaseModel]:
     return model
 
 
-def _default(default: Any) -> Any:
-    if default is REQUIRED:
-        return ...
-    return default.make() if isinstance(default, Fresh) else default  # pydantic copies it for each model
-
-
-def schema(cls: type[Record], handler: Any) -> core_schema.CoreSchema:
+def schema(cls: type[Any], handler: Any) -> core_schema.CoreSchema:
     """Return pydantic's schema of a class of records: its model's, which then becomes a record."""
     inner: core_schema.CoreSchema = handler.generate_schema(model_of(cls))  # type: ignore[arg-type]
     return core_schema.json_or_python_schema(
@@ -46,13 +38,13 @@ def schema(cls: type[Record], handler: Any) -> core_schema.CoreSchema:
     )
 
 
-def _record_of(cls: type[Record], given: Any, validated: core_schema.ValidatorFunctionWrapHandler) -> Record:
+def _record_of(cls: type[Any], given: Any, validated: core_schema.ValidatorFunctionWrapHandler) -> Any:
     if isinstance(given, cls):
         return given
     return _record(cls, validated(cls.as_written(given) if isinstance(given, Mapping) else given))
 
 
-def _record(cls: type[Record], model: BaseModel) -> Record:
+def _record(cls: type[Any], model: BaseModel) -> Any:
     given = model.model_fields_set
     one = cls.model_construct(**{name: getattr(model, name) for name in cls.model_fields if name in given})
     one.check_together()

@@ -1,14 +1,9 @@
 """Prices, power and failures of a run."""
 
-from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated
 
-from perfmodel.errors import InputError
-from perfmodel.specs.options import OptionInfo, PlainSignature
+from perfmodel.specs.options import Described, OptionInfo
 from perfmodel.specs.record import Within
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
 
 LARGEST = 1e12
 LARGEST_BANDWIDTH = 1e15
@@ -22,7 +17,7 @@ _EVERY = OptionInfo(plan=True)
 _TIME = OptionInfo(unit="s", plan=True)
 
 
-class Conditions(NamedTuple):
+class Conditions(Described, heading="Prices, power and failures"):
     """Prices, power and failures of a run; None is unknown.
 
     Parameters
@@ -46,6 +41,10 @@ class Conditions(NamedTuple):
     checkpoint_time : [s] To write one checkpoint, e.g. 60s.
     checkpoint_bandwidth : [B/s] At which one node writes its share of one, instead, e.g. 2GB/s.
     restart_time : [s] From a failure until work goes on.  [default: 0]
+
+    Raises
+    ------
+    InputError : an unknown option, or a value that is out of its range
     """
 
     epochs: _Above | None = None
@@ -77,34 +76,3 @@ class Conditions(NamedTuple):
         Annotated[float, Within(gt=0, le=LARGEST_BANDWIDTH)] | None, OptionInfo(unit="B/s", plan=True)
     ] = None
     restart_time: Annotated[_From | None, _TIME] = None
-
-
-Conditions.__signature__ = PlainSignature()  # type: ignore[attr-defined]
-Conditions.__new__.__annotations__ = {}  # help() would show the fields' ranges as pydantic has them
-
-
-def checked(conditions: Conditions) -> Conditions:
-    """Return conditions whose every value is in its range.
-
-    Raises
-    ------
-    InputError : a value of another type, or out of its range
-    """
-    from pydantic import ValidationError
-
-    try:
-        result: Conditions = _adapter().validate_python(conditions._asdict())
-    except ValidationError as error:
-        from perfmodel.specs.mistakes import mistake
-
-        raise InputError(mistake(error)) from None
-    except AttributeError:
-        raise InputError(f"conditions: expected perfmodel.Conditions, not {conditions!r:.60}") from None
-    return result
-
-
-@cache
-def _adapter() -> "TypeAdapter[Any]":
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(Conditions)

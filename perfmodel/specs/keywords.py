@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypedDict
 
-from perfmodel.specs.layout import Recompute, Sharding
-from perfmodel.specs.scenario import (
+from perfmodel.specs.choices import (
     Algorithm,
-    AnyScenario,
     Cache,
     DecoderName,
     Embedding,
@@ -17,12 +15,11 @@ from perfmodel.specs.scenario import (
     Overlap,
     Placement,
     Precision,
-    Scenario,
     ServerShards,
     Strategy,
-    laid_over,
-    options_of,
 )
+from perfmodel.specs.layout import Recompute, Sharding
+from perfmodel.specs.scenario import AnyScenario, Scenario, laid_over, options_of
 
 
 class RunOptions(TypedDict, total=False):
@@ -53,6 +50,7 @@ class Options(RunOptions, total=False):
     """Every option of a ``Scenario`` but the number of accelerators; a test holds the two to each other."""
 
     workload: str
+    lora: int | None
     accelerator: str | None
     node: str | None
     accelerators_per_node: int | None
@@ -68,15 +66,6 @@ class Options(RunOptions, total=False):
     k: int | None
     local_steps: int | None
     backups: int | None
-    tensor_parallel: int
-    pipeline_parallel: int
-    virtual_stages: int
-    context_parallel: int
-    expert_parallel: int
-    sharding: Sharding | None
-    recompute: Recompute | None
-    lora: int | None
-    micro_batch_size: int | None
     servers: int | None
     server_shards: ServerShards | None
     server_node: str | None
@@ -85,6 +74,14 @@ class Options(RunOptions, total=False):
     torus_dimensions: str | None
     overlap: Overlap | None
     compression: str | None
+    tensor_parallel: int
+    pipeline_parallel: int
+    virtual_stages: int
+    context_parallel: int
+    expert_parallel: int
+    sharding: Sharding | None
+    recompute: Recompute | None
+    micro_batch_size: int | None
     precision: Precision | None
     local_batch_size: int | None
     global_batch_size: int | None

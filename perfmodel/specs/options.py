@@ -5,15 +5,17 @@ widgets of a page and the words of the JSON schema.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from inspect import Parameter, Signature, cleandoc, signature
+from inspect import Parameter, Signature, get_annotations, signature
 from types import GenericAlias, NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, NamedTuple, Self, TypeVar, Union, get_args, get_origin
 
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, refusal
+from perfmodel.specs.docstrings import lines_of
 from perfmodel.specs.names import NONE, word_of
-from perfmodel.specs.record import Record
+from perfmodel.specs.record import REQUIRED, Record, SameAs
 from perfmodel.units import parse
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -53,6 +55,12 @@ class OptionInfo(NamedTuple):
     """Whether the value names a file, for which a page takes an upload instead."""
     law: bool = False
     """Whether the value is a law of times, which may name a file: ``empirical:FILE``."""
+    only: tuple[str, ...] = ()
+    """Of a table of options, those that the command line offers; by default all."""
+    read: Callable[[Any], Any] | None = None
+    """What makes the value of a text, or of what stands for it in Python and JSON; an InputError refuses."""
+    form: str = ""
+    """How that text is written, in capitals: ``MACHINES:SPEED-UP``."""
     old: str = ""
     """An older name, which keeps working and is not shown."""
 
@@ -74,13 +82,31 @@ class Declared(NamedTuple):
     default: Any
     unit: str
     """Of a number; 1 of a count of things."""
-    words: str
-    """What it is, in a sentence or two."""
+    template: str
+    """What it is, in a sentence or two, with other options in braces: ``{base_batch}``."""
     usual: str
     """What is taken where nothing is said, in words; empty where that goes without saying."""
     info: OptionInfo
     many: bool = False
     """Whether it takes several values, each of ``type``."""
+    heading: str = ""
+    """Heading under which people find it."""
+
+    @property
+    def words(self) -> str:
+        """What it is, other options by their names in Python and JSON."""
+        return self.words_with(lambda field: field)
+
+    @property
+    def line(self) -> str:
+        """What it is, in a line of a docstring, with its unit and its default."""
+        unit = f"[{self.unit}] " if self.unit else ""
+        usual = f"  [default: {self.usual}]" if self.usual else ""
+        return f"{unit}{self.words}{usual}"
+
+    def words_with(self, place: Callable[[str], str]) -> str:
+        """Return what it is, other options as ``place`` names a field."""
+        return _OTHER.sub(lambda match: place(match[1]), self.template)
 
     def takes(self, value: object) -> bool:
         """Whether a value is plainly one of its own; pydantic says what any other means, or what is wrong."""
@@ -103,6 +129,9 @@ class Declared(NamedTuple):
         words = self.info.label or name.replace("_", " ").replace("-", " ").capitalize()
         bare = self.type in (int, float) and self.unit not in ("", "1", *MEASURED)
         return f"{words} [{self.unit}]" if bare else words
+
+
+_OTHER = re.compile(r"\{(\w+)\}")
 
 
 class PlainSignature:
@@ -147,15 +176,15 @@ class Described(Record):
         try:
             super().__init__(**options)
         except ValueError as error:
-            raise InputError(self.mistake(error, options)) from None
+            raise self.refused(error, options) from None
 
     @classmethod
     def model_validate(cls, given: Any) -> Self:
         """Return what the class makes of options by name; errors as of the class."""
         if isinstance(given, cls):
             return given
-        if not isinstance(given, Mapping):
-            raise InputError(f"expected options by name, not {given!r:.60}")
+        if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
+            raise refusal("options.no_table", given=given)
         return cls(**given)
 
     @classmethod
@@ -164,28 +193,31 @@ class Described(Record):
         return cls.model_validate(json.loads(text))
 
     @classmethod
-    def mistake(cls, error: Any, options: Mapping[str, Any]) -> str:
-        """Return what is wrong with options, in words for people.
+    def refused(cls, error: Any, options: Mapping[str, Any]) -> InputError:
+        """Return what is wrong with options.
 
         Parameters
         ----------
         error : pydantic's ValidationError
         options : as they were given
         """
-        from perfmodel.specs.mistakes import mistake
+        from perfmodel.specs.mistakes import refused
 
-        return mistake(error, cls, kind="option")
+        return refused(error, cls, kind="option")
 
     @classmethod
     def checked_as(cls, name: str) -> Any:
         """Return the type of a field, with what reads a text and what the JSON schema says of it."""
-        from pydantic import BeforeValidator, Field
+        from pydantic import BeforeValidator, Field, WithJsonSchema
 
         one = declared(cls)[name]  # type: ignore[arg-type]
         unit: Any = {"unit": one.unit} if one.unit else None
         words = Field(title=one.label, description=one.words, json_schema_extra=unit)
         read = _reader(one)
         kind = super().checked_as(name)
+        if one.info.read is not None:
+            kinds = [{"type": "string"}, *([{"type": "null"}] if one.default is None else [])]
+            kind = Annotated[kind, WithJsonSchema({"anyOf": kinds})]
         return Annotated[kind, words] if read is None else Annotated[kind, BeforeValidator(read), words]
 
 
@@ -200,6 +232,8 @@ def _reader(one: Declared) -> Callable[[Any], Any] | None:
             if isinstance(values, Sequence)
             else values
         )
+    if one.info.read is not None:
+        return _optional(one.info.read)
     if one.choices:
         return lambda value: (
             word_of(value, one.choices, one.info.synonyms) if isinstance(value, str) else value
@@ -207,6 +241,10 @@ def _reader(one: Declared) -> Callable[[Any], Any] | None:
     if one.unit in MEASURED:
         return lambda value: parse(value, one.unit) if isinstance(value, str) else value
     return None
+
+
+def _optional(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda value: None if value is None else read(value)
 
 
 @cache
@@ -232,9 +270,9 @@ def declared(cls: type) -> dict[str, Declared]:
     >>> one.type, one.unit, one.words, one.usual, one.label
     (<class 'int'>, '1', 'Network adapters per node.', 'all', 'Nics')
     """
-    lines = {name: line for one in reversed(cls.__mro__) for name, line in _lines(one).items()}
+    lines = _described(cls)
     return {
-        field: _declared(field, kind, metadata, default, *lines.get(field, ("", "", "")))
+        field: _declared(field, kind, metadata, default, lines.get(field, _Line()))
         for field, kind, metadata, default in _fields(cls)
     }
 
@@ -248,34 +286,42 @@ def documented(cls: type) -> Callable[[_Function], _Function]:
         for one in declared(cls).values():
             name = one.field if one.field in parameters else one.name.replace("-", "_")
             if name in parameters:
-                unit = f"[{one.unit}] " if one.unit else ""
-                usual = f"  [default: {one.usual}]" if one.usual else ""
-                lines += f"    {name} : {unit}{one.words}{usual}\n"
+                lines += f"    {name} : {one.line}\n"
         function.__doc__ = (function.__doc__ or "").replace("-------\n", f"-------\n{lines}", 1)
         return function
 
     return write
 
 
-_BOUNDS = ("gt", "ge", "le")
+class _Line(NamedTuple):
+    """What the docstring of a class says of a field."""
+
+    unit: str = ""
+    words: str = ""
+    usual: str = ""
+    heading: str = ""
 
 
-def _lines(cls: type) -> dict[str, tuple[str, str, str]]:
-    """Unit, words and default of each parameter in the docstring of a class."""
-    _, _, section = cleandoc(cls.__dict__.get("__doc__") or "").partition("Parameters\n----------\n")
-    texts: dict[str, str] = {}
-    name = ""
-    for line in section.partition("\n\n")[0].splitlines():
-        if line.startswith(" "):
-            texts[name] += f" {line.strip()}"
-        else:
-            name, _, texts[name] = line.partition(" : ")
-    lines = {}
-    for name, text in texts.items():
-        unit, _, rest = text[1:].partition("] ") if text.startswith("[") else ("", "", text)
-        words, _, default = rest.partition("[default: ")
-        lines[name] = (unit, words.rstrip(), default.removesuffix("]"))
+def _described(cls: type) -> dict[str, _Line]:
+    """Return what a class, its bases and the classes whose fields it takes say of each field."""
+    lines: dict[str, _Line] = {}
+    for one in reversed(cls.__mro__):
+        own = vars(one)
+        same: Mapping[str, SameAs] = own.get("same_as", {})
+        for name in get_annotations(one):
+            if name in same:
+                other = declared(same[name].cls)[name]
+                usual = other.usual if same[name].changed is REQUIRED else ""
+                lines[name] = _Line(other.unit, other.template, usual, other.heading)
+            else:
+                lines[name] = lines.get(name, _Line())._replace(heading=own.get("heading", ""))
+        for name, (unit, words, usual) in lines_of(one).items():
+            before = lines.get(name, _Line())
+            lines[name] = _Line(unit or before.unit, words, usual, before.heading)
     return lines
+
+
+_BOUNDS = ("gt", "ge", "le")
 
 
 def _fields(cls: type) -> Iterator[tuple[str, Any, list[Any], Any]]:
@@ -289,9 +335,7 @@ def _fields(cls: type) -> Iterator[tuple[str, Any, list[Any], Any]]:
         yield name, *_plain(annotation), defaults.get(name)
 
 
-def _declared(
-    field: str, kind: Any, metadata: list[Any], default: Any, unit: str, words: str, usual: str
-) -> Declared:
+def _declared(field: str, kind: Any, metadata: list[Any], default: Any, lines: _Line) -> Declared:
     many = get_origin(kind) is tuple
     if many:
         kind, more = _plain(get_args(kind)[0])
@@ -301,6 +345,7 @@ def _declared(
     bounds = {
         name: end for one in metadata for name in _BOUNDS if (end := getattr(one, name, None)) is not None
     }
+    usual = lines.usual
     if not usual and isinstance(default, str | float | int) and not isinstance(default, bool):
         usual = f"{default:g}" if isinstance(default, float) else str(default)
     return Declared(
@@ -312,11 +357,12 @@ def _declared(
         most=bounds.get("le"),
         above="gt" in bounds,
         default=default,
-        unit=info.unit or unit,
-        words=words,
+        unit=info.unit or lines.unit,
+        template=lines.words,
         usual=usual,
         info=info,
         many=many,
+        heading=lines.heading,
     )
 
 

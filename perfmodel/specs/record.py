@@ -10,15 +10,19 @@ import json
 from collections.abc import Callable, Collection, Mapping
 from datetime import date
 from inspect import get_annotations
+from types import NoneType, UnionType
 from typing import (
     TYPE_CHECKING,
+    Annotated,
     Any,
     ClassVar,
     Literal,
     NamedTuple,
     NoReturn,
     Self,
+    Union,
     dataclass_transform,
+    get_args,
     get_origin,
 )
 
@@ -38,6 +42,43 @@ class Fresh(NamedTuple):
 def fresh(make: Callable[[], Any]) -> Any:
     """Return the default of a field whose value could be changed: ``fresh(dict)``."""
     return Fresh(make)
+
+
+class SameAs(NamedTuple):
+    """A field that another class declares under the same name, with its type, words and limits."""
+
+    cls: Any
+    changed: Any
+    """Its default here; ``REQUIRED`` where it is the other's."""
+
+    def field(self, name: str) -> "Field":
+        """Return the field of that name."""
+        stated: Field = self.cls.model_fields[name]
+        if self.changed is REQUIRED:
+            return stated
+        kind = stated.annotation if self.changed is None else _without_none(stated.annotation)
+        return Field(kind, self.changed)
+
+
+def _without_none(annotation: Any) -> Any:
+    """Return a type that None is no value of."""
+    if get_origin(annotation) is Annotated:
+        kind, *metadata = get_args(annotation)
+        return Annotated[(_without_none(kind), *metadata)]
+    if get_origin(annotation) in (Union, UnionType):
+        (annotation,) = (kind for kind in get_args(annotation) if kind is not NoneType)
+    return annotation
+
+
+def same_as(cls: Any, default: Any = REQUIRED) -> Any:
+    """Return what marks a field as that of another class: ``node: str | None = same_as(Scenario)``.
+
+    Parameters
+    ----------
+    cls : a record with a field of that name, whose type and line in the docstring it takes
+    default : here; that of the other class where none is given
+    """
+    return SameAs(cls, default)
 
 
 class Late:
@@ -84,6 +125,11 @@ class Field(NamedTuple):
         """What the field is where nobody gives it."""
         return self.default.make() if isinstance(self.default, Fresh) else self.default
 
+    @property
+    def checked(self) -> Any:
+        """The field as pydantic's models declare it: its value, or an ellipsis where it has none."""
+        return ... if self.default is REQUIRED else self.value
+
 
 class Within(NamedTuple):
     """Which values of a type a field takes; written in ``Annotated``, as pydantic's ``Field`` is."""
@@ -95,6 +141,7 @@ class Within(NamedTuple):
     """False: a list where a tuple is meant, the text of a number; True: nothing but the type itself."""
     allow_inf_nan: bool | None = None
     min_length: int | None = None
+    max_length: int | None = None
     pattern: str | None = None
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
@@ -129,22 +176,32 @@ class Record:
         model_fields_set: frozenset[str]
         """The fields that were given."""
 
-    def __init_subclass__(cls) -> None:
-        """Take the annotations of a class as its fields, after those of its base."""
+    same_as: ClassVar[Mapping[str, SameAs]] = {}
+    """The fields of the class itself that other classes declare."""
+    heading: ClassVar[str] = ""
+    """Heading under which people find the fields that the class itself declares."""
+
+    def __init_subclass__(cls, *, heading: str = "") -> None:
+        """Take the annotations of a class as its fields, after those of its bases in their order."""
+        cls.heading = heading
+        stated = {name: cls.__dict__.get(name, REQUIRED) for name in get_annotations(cls)}
+        cls.same_as = {name: each for name, each in stated.items() if isinstance(each, SameAs)}
         own = {
-            name: Field(annotation, _default(cls.__dict__.get(name, REQUIRED)))
-            for name, annotation in get_annotations(cls).items()
+            name: each.field(name) if isinstance(each, SameAs) else Field(annotation, _default(each))
+            for (name, annotation), each in zip(get_annotations(cls).items(), stated.values(), strict=True)
             if not _is_of_class(annotation)
         }
         if any(isinstance(field.annotation, str) for field in own.values()):
             raise TypeError(
                 f"{cls.__name__}: no `from __future__ import annotations` where a record is declared"
             )
-        for name in cls.model_fields.keys() & cls.__dict__.keys() - own.keys():
+        bases = [base for base in cls.__bases__ if issubclass(base, Record)]
+        inherited = {name: field for base in bases for name, field in base.model_fields.items()}
+        for name in inherited.keys() & cls.__dict__.keys() - own.keys():
             raise TypeError(f"{cls.__name__}.{name}: annotate it, as the field that it takes the place of")
-        cls.model_fields = {**cls.model_fields, **own}
+        cls.model_fields = {**inherited, **own}
         late = [name for name in own if isinstance(cls.__dict__.get(name), Late)]
-        cls._late = (*cls._late, *late)
+        cls._late = (*dict.fromkeys(name for base in bases for name in base._late), *late)
         cls._blank = {name: field.default for name, field in cls.model_fields.items()}
         cls._every = frozenset(cls.model_fields)
         cls._required = frozenset(

@@ -2,15 +2,12 @@
 
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
+from perfmodel.specs.choices import ServerShards
 from perfmodel.specs.provenance import Id, Provenance, SourcedSpec, Spec, Text
 from perfmodel.specs.record import Within, fresh
-from perfmodel.specs.scenario import ServerShards
-
-if TYPE_CHECKING:
-    from perfmodel.specs.store import Catalogue
 
 DEFAULT = "pytorch"
 DEFAULT_FOR_LAYOUTS = "megatron-core"
@@ -237,53 +234,13 @@ def parts(text: str) -> tuple[str, int | None]:
     """
     name, at, year = text.partition("@")
     if at and not (year.isdecimal() and len(year) == 4):
-        raise InputError(f"--framework {text}: expected a year after @, e.g. {name}@2020")
+        raise refusal("software.year", text=text, name=name)
     return name, int(year) if at else None
 
 
 def with_year(name: str, year: int | None) -> str:
     """Return ``NAME@YEAR``, or the name alone without a year; ``parts`` takes it apart."""
     return name if year is None else f"{name}@{year:04}"
-
-
-def software_id(text: str, catalogue: "Catalogue") -> str:
-    """Return ``NAME`` or ``NAME@YEAR`` with the id of the software that the name means.
-
-    Raises
-    ------
-    InputError : an unknown name, or one that fits several
-
-    >>> from perfmodel.specs.store import Catalogue
-    >>> software_id("PyTorch", Catalogue.built_in()), software_id("TF@2020", Catalogue.built_in())
-    ('pytorch', 'tensorflow@2020')
-    """
-    name, year = parts(text)
-    return with_year(catalogue.software(name).id, year)
-
-
-@lru_cache(maxsize=1024)
-def release(text: str, catalogue: "Catalogue") -> Release:
-    """Return the facts of ``NAME`` or ``NAME@YEAR``, the year being the latest where none is named.
-
-    Raises
-    ------
-    InputError : an unknown name, or one that fits several; a year that is not one; software based on itself
-
-    >>> from perfmodel.specs.store import Catalogue
-    >>> [release(name, Catalogue.built_in()).gradient_bytes for name in ("nemo@2022", "NeMo@2024")]
-    [4, 2]
-    """
-    name, year = parts(text)
-    facts: dict[str, Any] = {}
-    chain: list[str] = []
-    while name:
-        software = catalogue.software(name)
-        if software.id in chain:
-            raise InputError(f"{chain[0]}: based_on = {software.id!r} leads back to itself")
-        chain.append(software.id)
-        facts = software.stated_until(year or LATEST_RELEASE) | facts
-        name = software.based_on or ""
-    return Release.model_construct(**facts)
 
 
 def learned_year(text: str) -> int:

@@ -4,8 +4,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from perfmodel.specs.layout import Recompute, Sharding
-from perfmodel.specs.scenario import (
+from perfmodel.specs.choices import (
     Algorithm,
     Cache,
     DecoderName,
@@ -18,6 +17,7 @@ from perfmodel.specs.scenario import (
     ServerShards,
     Strategy,
 )
+from perfmodel.specs.layout import Recompute, Sharding
 
 
 class Understood(TypedDict):

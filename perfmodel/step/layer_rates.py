@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from perfmodel import ops
-from perfmodel.efficiency import CLASSES, KINDS, UNITS, EffectInputs, Effects, Efficiency
+from perfmodel.effect_inputs import EffectInputs
+from perfmodel.efficiency import CLASSES, KINDS, UNITS, Effects, Efficiency
 from perfmodel.equations.compute import update_time
 from perfmodel.equations.host_pace import launches_time
 from perfmodel.equations.layer_pass import (

@@ -20,8 +20,9 @@ from perfmodel.equations.memory import (
     parameter_memory_bytes,
     training_memory_bytes,
 )
-from perfmodel.resolve import ONE_PROCESS, Setting
+from perfmodel.resolve import Setting
 from perfmodel.sharing import predicts_tokens
+from perfmodel.specs.choices import ONE_PROCESS
 
 
 class Row(NamedTuple):

@@ -21,7 +21,8 @@ from perfmodel.equations.single_process import (
     replica_time,
     share_bytes,
 )
-from perfmodel.resolve import ONE_PROCESS, Setting
+from perfmodel.resolve import Setting
+from perfmodel.specs.choices import ONE_PROCESS
 from perfmodel.specs.workload import Workload
 from perfmodel.step.computation import Computation
 from perfmodel.step.fabric import Fabric

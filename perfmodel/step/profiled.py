@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeGuard
+from typing import Any
 
 from perfmodel import ops
 from perfmodel.calibration import Calibration
@@ -12,8 +12,8 @@ from perfmodel.equations.measured_steps import (
     ring_hop_latency,
     wait_with_workers,
 )
-from perfmodel.errors import InputError
-from perfmodel.profile import Measure, Profile
+from perfmodel.errors import refusal
+from perfmodel.profile import Profile
 from perfmodel.resolve import Setting
 from perfmodel.specs.scenario import Scenario
 from perfmodel.step.computation import Computation, along_layers
@@ -23,8 +23,6 @@ from perfmodel.units import show
 
 LEAST_NOISE = 0.03
 """Deviation of a profile that is worth a word [1]."""
-MOST_NOISE = 300.0
-"""Logarithm of the widest factor: wider ones are no numbers any more."""
 LEAST_LATENCY = 1e-9
 """Of a measured line through nothing [s]."""
 LEAST_REPORTED = 1e-3
@@ -143,7 +141,7 @@ def profiled_fabric(on: Fabric, setting: Setting, profile: Profile) -> Fabric:
         return on
     ranks, latency = link.group_size, max(link.latency.value, LEAST_LATENCY)
     if not link.bandwidth.value:
-        raise InputError("the profile's link.bandwidth is 0: expected what its bus carries in B/s")
+        raise refusal("profile.no_bandwidth", "profile")
     measured = on._replace(
         intra_hop_latency=ring_hop_latency(latency, ranks),
         library_hop_latency=ring_hop_latency(latency, min(ranks, LONGEST_CHAIN + 1.0)),
@@ -152,50 +150,6 @@ def profiled_fabric(on: Fabric, setting: Setting, profile: Profile) -> Fabric:
     if setting.domains > 1:
         return measured
     return measured._replace(launch_time=0.0, ramp_factor=0.0)
-
-
-def noise(setting: Setting, profile: Profile, terms: dict[str, Any]) -> Any:
-    """Return the relative deviation of the iteration time that the profile's own deviations make.
-
-    Each measure moves the terms it stands in for; they are independent and add in quadrature.
-
-    Parameters
-    ----------
-    setting : says whether the profile's jitter is used
-    profile : measured
-    terms : of the iteration [s], numbers or arrays
-    """
-    from perfmodel.step.terms import added, of_kind
-
-    busy = of_kind(terms, "busy") - terms["contention_time"]
-    launches = terms["launch_overhead_time"]
-    if profile.launch_overhead is None:
-        busy = busy + launches
-    # gaps and idling are seconds of a step, so their deviations are too
-    gaps = (profile.launch_overhead, profile.idle_time if profile.launch_overhead else None)
-    moved = [
-        measure.deviation * ops.minimum(1.0, launches / measure.value) for measure in gaps if _is(measure)
-    ]
-    link = profile.link
-    for measure, time in (
-        (profile.computation, busy),
-        (profile.input_time if profile.measures_input else None, terms["input_time"]),
-        (profile.jitter if setting.scenario.jitter is None else None, terms["straggler_time"]),
-        (link.bandwidth if link else None, added(terms)),
-    ):
-        if _is(measure):
-            moved.append(time * (measure.deviation / measure.value))
-    return ops.sqrt(sum(part * part for part in moved)) / sum(terms.values())
-
-
-def _is(measure: Measure | None) -> TypeGuard[Measure]:
-    return measure is not None and measure.value > 0
-
-
-def noisy(factor: Any, quantile: float, deviation: Any) -> Any:
-    """Return by how much a time may be off with a relative deviation added in quadrature, number or array."""
-    known, added = ops.log(factor), quantile * deviation
-    return ops.exp(ops.minimum(MOST_NOISE, ops.sqrt(known * known + added * added)))
 
 
 def defaults_of(setting: Setting, profile: Profile) -> list[str]:

@@ -15,7 +15,8 @@ from perfmodel.equations.iteration import (
     iteration_time,
     launch_overhead_time,
 )
-from perfmodel.resolve import ONE_PROCESS, Setting
+from perfmodel.resolve import Setting
+from perfmodel.specs.choices import ONE_PROCESS
 from perfmodel.step.computation import Computation
 from perfmodel.step.fabric import Fabric
 from perfmodel.step.stragglers import straggler_time

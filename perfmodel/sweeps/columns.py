@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -15,8 +16,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from perfmodel.resolve import Setting
-    from perfmodel.sweeps.groups import Block
 
+Block: TypeAlias = Callable[[], dict[str, Any]]
+"""What answers some scenarios of a sweep: a column by name."""
 Columns: TypeAlias = dict[str, "NDArray[Any]"]
 """A table as one array for each column, all of a length."""
 

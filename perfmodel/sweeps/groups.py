@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from perfmodel.calibration import Calibration
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, refusal
+from perfmodel.problem import Words
 from perfmodel.resolve import Setting, resolve
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
@@ -20,7 +21,7 @@ from perfmodel.step.fabric import Fabric
 from perfmodel.sweeps.answers import answers, kinds
 from perfmodel.sweeps.axes import COMPUTATION, DATA, LAYOUT, PLACE, PLAN, WAY, Axes, check_anchor_of_copies
 from perfmodel.sweeps.batches import Batches, Work
-from perfmodel.sweeps.columns import words_of
+from perfmodel.sweeps.columns import Block, words_of
 from perfmodel.sweeps.layout_rows import LayoutRows, plain_layouts
 from perfmodel.sweeps.placements import Placements, Refusal, placements_of
 from perfmodel.sweeps.shared import by_stack, shared_blocks
@@ -37,8 +38,6 @@ MOST_BATCHES = 64
 """Batches of a block: they share the times of the messages of its placements."""
 FEW_MESSAGES = 16
 """More than buckets or one message make of a network; elsewhere each layer may send several."""
-
-Block = Callable[[], dict[str, Any]]
 
 
 class Groups:
@@ -117,8 +116,8 @@ class Groups:
             return
         count = len(batches.local_batch_size)
         placements, refusals = self._placements_of(fixed, world_sizes)
-        for refusal in refusals:
-            self._refuse(refusal.scenarios * count, refusal.reason)
+        for one in refusals:
+            self._refuse(one.scenarios * count, one.reason)
         if not len(placements.world_size):
             return
         try:
@@ -199,7 +198,7 @@ class Groups:
             asked["global_batch_size"] = micro * asked["world_size"]
         setting = resolve(Scenario.model_construct(**asked), self._catalogue)
         if setting.profile is not None and setting.scenario.anchor is not None:
-            raise InputError("anchor and profile: give one, both say how fast one accelerator is")
+            raise refusal("anchor.and_profile_keys", "anchor", "profile")
         return setting._replace(updates=self._updates(fixed, asked["world_size"]))
 
     def _with_algorithm(self, setting: Setting, placements: Placements, count: int) -> Placements:
@@ -248,7 +247,7 @@ def _block(setting: Setting, batches: Batches, placements: Placements, constants
             with np.errstate(over="raise", divide="raise", invalid="raise"):
                 report = answers(setting, batches, placements, constants)
         except (FloatingPointError, OverflowError) as error:
-            raise InputError(f"{error}: a spec, the workload or an option holds an absurd number") from error
+            raise refusal("job.absurd", error=Words(error)) from error
         return _options(setting, batches, placements) | report
 
     return answer

@@ -23,7 +23,7 @@ from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.evaluate import outcome_of
 from perfmodel.sweeps.axes import COMPUTATION, LAYOUT, PLACE, PLAN, WAY, Axes
-from perfmodel.sweeps.columns import words_of
+from perfmodel.sweeps.columns import Block, words_of
 from perfmodel.sweeps.layout_rows import Codes, LayoutRows, kinds_of_layouts, numbers_of, picked
 from perfmodel.transformers.evaluate import case_of_setting, fabric_of_setting, network_of, with_layout
 from perfmodel.transformers.job import rows as chosen
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-Block = Callable[[], dict[str, Any]]
 UNSAID = ("recompute", "sharding")
 """Options for which no layout is refused, but ``sharding`` where the strategy says it."""
 OF_SIZE = ("scenario", "world_size", "nodes", "global_batch_size", "layout", "defaults", "warnings")

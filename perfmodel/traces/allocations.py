@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from perfmodel.traces.device_trace import Array
+    from perfmodel.arrays import Array
 
 MOST = 2_000_000
 """Events kept of a device; a file of a few steps has some ten thousand."""

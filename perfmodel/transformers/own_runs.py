@@ -10,10 +10,11 @@ import numpy as np
 from perfmodel import ops
 from perfmodel.anchor import parse_anchors
 from perfmodel.calibration import Calibration
+from perfmodel.equations.iteration import iteration_time
 from perfmodel.evidence import repeat_noise
 from perfmodel.resolve import Setting
 from perfmodel.specs.layout import Layout
-from perfmodel.step.evaluate import outcome_of
+from perfmodel.step.terms import StepContext, terms_of
 from perfmodel.tracing import given
 from perfmodel.transformers.evaluate import network_of, step_of_setting
 from perfmodel.transformers.levels import (
@@ -42,7 +43,8 @@ def measured_run(run: Setting, time: Any, predicted: Any) -> Run:
 
 def run_of(run: Setting, time: float, constants: Calibration) -> Run:
     """Return a run of a setting, predicted by the shipped fit."""
-    predicted = ops.number(outcome_of(run, step_of_setting(run), constants).iteration_time)
+    terms = terms_of(StepContext(run, constants, step_of_setting(run)._asdict()))
+    predicted = ops.number(iteration_time(**terms))
     return measured_run(run, ops.number(time), predicted)
 
 

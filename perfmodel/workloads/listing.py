@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.errors import unknown_name
-from perfmodel.workloads.catalogue import groups, names
+from perfmodel.workloads.built_in import groups, names
 
 if TYPE_CHECKING:
     from perfmodel.specs.workload import Workload

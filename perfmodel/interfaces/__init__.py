@@ -1,0 +1,1 @@
+"""Commands as records, and what makes every interface of them."""

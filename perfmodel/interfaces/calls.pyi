@@ -1,0 +1,329 @@
+"""Made by ``python -m perfmodel.interfaces.stub`` from the register of commands."""
+
+from collections.abc import Mapping, Sequence
+from perfmodel.calibration import Calibration
+from perfmodel.explanations.write import Explanation
+from perfmodel.interfaces.commands.model_parallel import Point
+from perfmodel.prediction.compressed_exchange import CompressedExchanges
+from perfmodel.prediction.distbelief import Downpour, ModelSpeedups
+from perfmodel.prediction.learning_rates import LearningRates
+from perfmodel.prediction.servers import Arrangements
+from perfmodel.specs.conditions import Conditions
+from perfmodel.specs.keywords import SizedOptions
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
+from typing import Any, Literal, Unpack
+
+def compression(
+        scheme: Sequence[str] | str = ...,
+        *,
+        workload: str = ...,
+        gpus: int = ...,
+        size: float | str | None = ...,
+        accelerator: str | None = ...,
+        node: str | None = ...,
+        accelerators_per_node: int | None = ...,
+        intra_link: str | None = ...,
+        inter_link: str | None = ...,
+        nics: int | None = ...,
+        rack_nodes: int | None = ...,
+        oversubscription: float = ...,
+        placement: Literal['contiguous', 'random'] = ...,
+        framework: str | None = ...,
+        catalogue: Catalogue | None = ...,
+    ) -> CompressedExchanges:
+    """Return what compressing gradients takes and saves: bytes, coding, collective, break-even bandwidth.
+
+    Parameters
+    ----------
+    scheme : fp16, topk:0.01, randomk:0.01, qsgd:4bit, signsgd, terngrad, powersgd:4, onebit, several, or all.  [default: all]
+    workload : Network whose gradients are exchanged.  [default: resnet50]
+    gpus : [1] GPUs that exchange them.  [default: 8]
+    size : [B] Of a gradient in fp32 in place of the network's, e.g. 100MB.
+    accelerator : Accelerator, e.g. k80, v100-sxm2-16gb, h100-sxm5-80gb.  [default: v100-sxm2-16gb, or the node's]
+    node : Machine, e.g. dgx-1v.  [default: the accelerator's usual]
+    accelerators_per_node : [1] Accelerators of a node that take part.  [default: all]
+    intra_link : Link between accelerators of a node.  [default: the node's]
+    inter_link : Link between nodes, e.g. ethernet-25g-tcp.  [default: the node's]
+    nics : [1] Network adapters per node that carry gradients.  [default: the node's]
+    rack_nodes : [1] Nodes under one switch, with oversubscription or --algorithm multi-ring.
+    oversubscription : [1] Bandwidth into a rack over bandwidth out of it, e.g. 4.  [default: 1]
+    placement : How the job's ring lies on the racks.  [default: contiguous]
+    framework : Whose launches coding takes.  [default: pytorch]
+    catalogue : hardware to choose from; by default what comes with the package
+
+    Raises
+    ------
+    InputError : an unknown name or scheme, a number out of range
+
+    Examples
+    --------
+    The largest hundredth with their places, everybody's gathered: what a port carries grows with the ranks.
+
+    >>> from perfmodel import compression
+    >>> row = compression("topk:0.01", gpus=16).rows[0]
+    >>> row.collective, round(row.ratio), row.break_even_density
+    ('all-gather', 50, 0.0625)
+    """
+
+def downpour(
+        workload: str = ...,
+        *,
+        replicas: int = ...,
+        servers: int = ...,
+        push_every: int = ...,
+        fetch_every: int = ...,
+        lost: int = ...,
+        step_time: float | str | None = ...,
+        server_optimizer: Literal['sgd', 'momentum', 'adagrad', 'adam'] = ...,
+        replica_model: Literal['speech', 'image'] | None = ...,
+        replica_machines: int = ...,
+        accelerator: str | None = ...,
+        precision: Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8'] | None = ...,
+        local_batch_size: int | None = ...,
+        inter_link: str | None = ...,
+        catalogue: Catalogue | None = ...,
+    ) -> Downpour:
+    """Return what Downpour SGD reaches: replicas that never wait for each other, over sharded servers.
+
+    Parameters
+    ----------
+    workload : Network, or a file: .onnx, .csv, config.json.  [default: resnet50]
+    replicas : [1] Of the model, each of which trains on its own.  [default: 10]
+    servers : [1] That hold the model in equal shards.  [default: 1]
+    push_every : [1] Steps between two pushes of gradients, summed up meanwhile.  [default: 1]
+    fetch_every : [1] Steps between two fetches of parameters.  [default: 1]
+    lost : [1] Replicas that have failed.  [default: 0]
+    step_time : [s] Of a replica on one machine, e.g. 0.1s.  [default: predicted]
+    server_optimizer : Whose state the servers hold.  [default: adagrad]
+    replica_model : How a replica speeds up over replica_machines, fitted to DistBelief.
+    replica_machines : [1] Of each replica.  [default: 1]
+    accelerator : Accelerator, e.g. k80, v100-sxm2-16gb, h100-sxm5-80gb.  [default: v100-sxm2-16gb, or the node's]
+    precision : Arithmetic of training.  [default: amp, or fp32 without fp16]
+    local_batch_size : [samples] Samples per accelerator and micro-batch: weak scaling.  [default: the network's usual]
+    inter_link : Of each replica and server.  [default: the machine's]
+    catalogue : hardware to choose from; by default what comes with the package
+
+    Raises
+    ------
+    InputError : an unknown name, a number out of range, more replicas lost than there are
+
+    Examples
+    --------
+    Parameters used for three steps and a push each step: nine others make 18 updates meanwhile.
+
+    >>> from perfmodel import downpour
+    >>> downpour(replicas=10, servers=4, fetch_every=3).mean_staleness
+    18.0
+    """
+
+def explain(
+        scenario: Scenario | Mapping[str, Any] | None = ...,
+        *,
+        conditions: Conditions | None = ...,
+        catalogue: Catalogue | None = ...,
+        constants: Calibration | None = ...,
+        **options: Unpack[SizedOptions],
+    ) -> Explanation:
+    """Return the equations of a prediction, term by term, with every number it took and every source.
+
+    Parameters
+    ----------
+    scenario : a training job, or its options by name; None is the usual
+    conditions : Prices, power and failures: also money, energy and carbon.
+    catalogue : hardware to choose from; by default what comes with the package
+    constants : learned numbers; by default what comes with the package
+    options : of a scenario, laid over it; either batch size takes the place of the other
+
+    Raises
+    ------
+    InputError : an unknown name or option, or options that do not go together
+
+    Examples
+    --------
+    >>> from perfmodel import explain
+    >>> explain(gpus=4).equations[-1].term
+    'iteration_time'
+    """
+
+def learning_rate(
+        base: float = ...,
+        base_batch: int = ...,
+        global_batch_size: int = ...,
+        *,
+        staleness: float | None = ...,
+        warm_up_epochs: float = ...,
+        distance_constant: float | None = ...,
+        squared_distance: float | None = ...,
+        squared_gradient_sum: float | None = ...,
+        noise_scale: float | None = ...,
+    ) -> LearningRates:
+    """Return the learning rate of a batch by the published rules, each with its validity and source.
+
+    Parameters
+    ----------
+    base : [1] Rate that is good at base_batch.  [default: 0.1]
+    base_batch : [samples] Samples of an update.  [default: 256]
+    global_batch_size : [samples] Samples of an update to find a rate for.
+    staleness : [1] Mean updates between reading parameters and applying a gradient (perfmodel stragglers).
+    warm_up_epochs : [1] Over which the rate rises from base; 0 for none.  [default: 5]
+    distance_constant : [1] Learning rate times squared_distance.
+    squared_distance : [1] Between parameters now and those read.
+    squared_gradient_sum : [1] Of one parameter so far: Adagrad.
+    noise_scale : [samples] Of the gradient.
+
+    Raises
+    ------
+    InputError : a number out of its range
+
+    Examples
+    --------
+    32 times the batch of 256: 32 times the rate, or its square root.
+
+    >>> from perfmodel import learning_rate
+    >>> [(row.rule, round(row.learning_rate, 3)) for row in learning_rate(0.1, 256, 8192).rows]
+    [('linear', 3.2), ('square root', 0.566)]
+    """
+
+def model_parallel(
+        model: Literal['speech', 'image'] = ...,
+        machines: Sequence[int] | int = ...,
+        *,
+        point: Point | None = ...,
+        peak: bool = ...,
+    ) -> ModelSpeedups:
+    """Return how one replica speeds up over machines, by a closed form through one reported point.
+
+    Parameters
+    ----------
+    model : Of DistBelief: speech, 2.2 times on 8 machines; image, 12 times on 81.  [default: speech]
+    machines : [1] To list.  [default: 1,2,4,8,16,32,64,81,128]
+    point : A model of your own in place of model: machines and speed-up, e.g. 8:2.2.
+    peak : Whether the speed-up of point is the largest there is.
+
+    Raises
+    ------
+    InputError : an unknown model, or a point that no such law goes through
+
+    Examples
+    --------
+    The law restates the point it was fitted to, and falls beyond its peak.
+
+    >>> from perfmodel import model_parallel
+    >>> [round(row.speedup, 2) for row in model_parallel("speech", [8, 16]).rows]
+    [2.2, 2.0]
+    """
+
+def servers(
+        *,
+        workers: int = ...,
+        servers: int = ...,
+        gradient_size: float | str = ...,
+        inter_link: str = ...,
+        catalogue: Catalogue | None = ...,
+    ) -> Arrangements:
+    """Return what a push and a pull take by where parameter servers run: apart, on the workers, or both.
+
+    Parameters
+    ----------
+    workers : [1] Machines with accelerators, at least 2.  [default: 8]
+    servers : [1] Parameter servers; on the workers' machines at most one each.  [default: 4]
+    gradient_size : [B] Of one worker, e.g. 528MB.  [default: 1e+08]
+    inter_link : Of every machine's one port.  [default: ethernet-25g-tcp]
+    catalogue : hardware to choose from; by default what comes with the package
+
+    Raises
+    ------
+    InputError : an unknown link, or one inside a machine; numbers out of their range
+
+    Examples
+    --------
+    As many servers as workers, apart and in blocks, take half as long as a ring of the workers (BytePS).
+
+    >>> from perfmodel import servers
+    >>> times = {row.name: row.time for row in servers(workers=64, servers=64, gradient_size="10GB").rows}
+    >>> round(times["apart, in blocks"], 2), round(times["none: a ring"], 2)
+    (3.73, 7.36)
+    """
+
+
+class Calls:
+    def answer_of(self, command: str, given: Mapping[str, Any]) -> Any: ...
+
+    def compression(
+        self,
+        scheme: Sequence[str] | str = ...,
+        *,
+        workload: str = ...,
+        gpus: int = ...,
+        size: float | str | None = ...,
+        accelerator: str | None = ...,
+        node: str | None = ...,
+        accelerators_per_node: int | None = ...,
+        intra_link: str | None = ...,
+        inter_link: str | None = ...,
+        nics: int | None = ...,
+        rack_nodes: int | None = ...,
+        oversubscription: float = ...,
+        placement: Literal['contiguous', 'random'] = ...,
+        framework: str | None = ...,
+    ) -> CompressedExchanges: ...
+
+    def downpour(
+        self,
+        workload: str = ...,
+        *,
+        replicas: int = ...,
+        servers: int = ...,
+        push_every: int = ...,
+        fetch_every: int = ...,
+        lost: int = ...,
+        step_time: float | str | None = ...,
+        server_optimizer: Literal['sgd', 'momentum', 'adagrad', 'adam'] = ...,
+        replica_model: Literal['speech', 'image'] | None = ...,
+        replica_machines: int = ...,
+        accelerator: str | None = ...,
+        precision: Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8'] | None = ...,
+        local_batch_size: int | None = ...,
+        inter_link: str | None = ...,
+    ) -> Downpour: ...
+
+    def explain(
+        self,
+        scenario: Scenario | Mapping[str, Any] | None = ...,
+        *,
+        conditions: Conditions | None = ...,
+        **options: Unpack[SizedOptions],
+    ) -> Explanation: ...
+
+    def learning_rate(
+        self,
+        base: float = ...,
+        base_batch: int = ...,
+        global_batch_size: int = ...,
+        *,
+        staleness: float | None = ...,
+        warm_up_epochs: float = ...,
+        distance_constant: float | None = ...,
+        squared_distance: float | None = ...,
+        squared_gradient_sum: float | None = ...,
+        noise_scale: float | None = ...,
+    ) -> LearningRates: ...
+
+    def model_parallel(
+        self,
+        model: Literal['speech', 'image'] = ...,
+        machines: Sequence[int] | int = ...,
+        *,
+        point: Point | None = ...,
+        peak: bool = ...,
+    ) -> ModelSpeedups: ...
+
+    def servers(
+        self,
+        *,
+        workers: int = ...,
+        servers: int = ...,
+        gradient_size: float | str = ...,
+        inter_link: str = ...,
+    ) -> Arrangements: ...

@@ -1,0 +1,113 @@
+"""A command as one record, of which the shell, Python, HTTP, the client, pages and documents are made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any, Literal, NamedTuple
+
+from perfmodel.calibration import Calibration
+from perfmodel.interfaces.forms import TABLE, Form
+from perfmodel.specs.options import Declared, Described, declared
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
+
+
+class Context(NamedTuple):
+    """What a request is answered with that is no part of it."""
+
+    catalogue: Catalogue
+    """Hardware to choose from."""
+    constants: Calibration | None = None
+    """Learned numbers; None is what comes with the package."""
+    typed: str = ""
+    """The line of the shell, for a report."""
+
+
+class Writes(NamedTuple):
+    """A file that the shell also writes: ``--report FILE``."""
+
+    words: str
+    """Of the option's help."""
+    check: Callable[[Path, Any], None]
+    """Refuses a file, or a request that has none, before anything is computed."""
+    write: Callable[[Path, Any, Any, Context], None]
+    """Writes it, of an answer and its request."""
+    metavar: str = "FILE"
+    note: str = ""
+    """What is printed where it was written: ``drawn``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """One command: its words, its request, its answer, and what people read of that."""
+
+    name: str
+    """As in a shell and over HTTP: ``learning-rate``."""
+    summary: str
+    """A sentence."""
+    request: type[Described]
+    """What it takes."""
+    answers: tuple[str, ...]
+    """Types of its answer, as ``module:name``, which are imported where a type is needed."""
+    run: Callable[[Any, Context], Any]
+    """From a request to its answer; the docstring is that of the function in Python, without parameters."""
+    text: Callable[[Any, Any], None]
+    """Prints an answer for people, of a request."""
+    examples: tuple[str, ...]
+    """Command lines."""
+    bodies: Mapping[str, Mapping[str, Any]]
+    """Bodies of HTTP requests, by a word or two."""
+    about: str = ""
+    """More than the summary, for its help."""
+    forms: Mapping[str, Form] = field(default_factory=lambda: TABLE)
+    """What the shell prints for programs, by the name of the option."""
+    writes: Mapping[str, Writes] = field(default_factory=dict)
+    """Files that the shell also writes, by the name of the option."""
+    status: Callable[[Any], int] = lambda answer: 0
+    """Exit code of the shell for an answer."""
+    typed: type[Described] | None = None
+    """What the shell takes, where that is another table than the request; it has ``request()``."""
+    arguments: tuple[str, ...] = ()
+    """Fields that the shell takes without their names, in order; the last may take several values."""
+    positional: tuple[str, ...] = ()
+    """Fields that Python takes without their names, in order; a scenario goes before them."""
+    hardware: bool = True
+    """Whether it takes hardware of one's own."""
+    constants: bool = False
+    """Whether Python may give other learned numbers."""
+    cost: Literal["cheap", "costly"] = "costly"
+    """cheap: under 5 ms."""
+    without: Mapping[str, str] = field(default_factory=dict)
+    """Why an interface does not have it, by the name of the interface."""
+
+    @cached_property
+    def answer(self) -> Any:
+        """The type of its answer."""
+        first, *others = map(resolve_name, self.answers)
+        for each in others:
+            first = first | each
+        return first
+
+    @property
+    def fields(self) -> dict[str, Declared]:
+        """What its request declares."""
+        return declared(self.request)  # type: ignore[arg-type]  # mypy: a class with a hash is no key
+
+    @property
+    def of_scenario(self) -> bool:
+        """Whether its request is a scenario with more, which may be given whole and from a file."""
+        return issubclass(self.request, Scenario)
+
+    @property
+    def path(self) -> str:
+        """Its name over HTTP: ``trace/summary``."""
+        return self.name.replace(" ", "/")
+
+    @property
+    def function(self) -> str:
+        """Its name in Python."""
+        return self.name.replace("-", "_").replace(" ", "_")

@@ -1,0 +1,139 @@
+"""A command as a function of ``import perfmodel``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from inspect import Parameter, Signature
+from types import GenericAlias
+from typing import TYPE_CHECKING, Any
+
+from perfmodel.arguments import a, expect
+from perfmodel.calibration import Calibration
+from perfmodel.interfaces.command import Command, Context
+from perfmodel.specs.docstrings import with_parameters
+from perfmodel.specs.options import MEASURED, Declared
+from perfmodel.specs.record import REQUIRED
+from perfmodel.specs.scenario import AnyScenario, Scenario, laid_over, options_of
+from perfmodel.specs.store import Catalogue
+
+if TYPE_CHECKING:
+    from perfmodel.specs.options import Described
+
+SCENARIO = "scenario : a training job, or its options by name; None is the usual"
+OPTIONS = "options : of a scenario, laid over it; either batch size takes the place of the other"
+CONSTANTS = "constants : learned numbers; by default what comes with the package"
+CATALOGUE = "catalogue : hardware to choose from; by default what comes with the package"
+
+
+def function_of(one: Command) -> Callable[..., Any]:
+    """Return the function: options by name, the first also by place; it refuses by an InputError."""
+
+    def call(*values: Any, **options: Any) -> Any:
+        catalogue = Catalogue.of(options.pop("catalogue", None) if one.hardware else None)
+        constants = options.pop("constants", None) if one.constants else None
+        expect(a(Calibration).or_none, constants=constants)
+        return one.run(request_of(one, values, options), Context(catalogue, constants))
+
+    parameters = parameters_of(one)
+    call.__name__ = call.__qualname__ = one.function
+    call.__module__ = "perfmodel"
+    call.__doc__ = docstring_of(one)
+    call.__annotations__ = {each.name: each.annotation for each in parameters} | {"return": one.answer}
+    call.__signature__ = Signature(parameters, return_annotation=one.answer)  # type: ignore[attr-defined]
+    return call
+
+
+def request_of(one: Command, values: Sequence[Any], options: Mapping[str, Any]) -> Described:
+    """Return the request that a call gives, by place and by name.
+
+    Raises
+    ------
+    InputError : an unknown option, or a value that does not fit it
+    TypeError : more values than there are places, or one that is also given by its name
+    """
+    return one.request(**given_by(one, values, options))
+
+
+def given_by(one: Command, values: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that a call gives; errors as of ``request_of``."""
+    places = [*(["scenario"] if one.of_scenario else []), *one.positional]
+    if len(values) > len(places):
+        raise TypeError(f"{one.function}() takes {len(places)} values without their names")
+    placed = dict(zip(places, values, strict=False))
+    if twice := placed.keys() & options.keys():
+        raise TypeError(f"{one.function}() got several values of {min(twice)}")
+    given = placed | dict(options)
+    if not one.of_scenario:
+        return given
+    scenario = given.pop("scenario", None)
+    if isinstance(scenario, Scenario):
+        scenario = scenario.model_dump(exclude_unset=True)
+    return laid_over({} if scenario is None else options_of(scenario), given)
+
+
+def own_fields(one: Command) -> dict[str, Declared]:
+    """Return what a function names, by its name there: of a scenario only what the request changes."""
+    usual = Scenario.model_fields if one.of_scenario else {}
+    changed = one.request.model_fields
+    return {
+        each.name.replace("-", "_") if name in usual else name: each
+        for name, each in one.fields.items()
+        if name not in usual or changed[name] != usual[name]
+    }
+
+
+def parameters_of(one: Command) -> list[Parameter]:
+    """Return the parameters of the function, with their types and defaults."""
+    fields = own_fields(one)
+    named = [name for name in fields if name not in one.positional]
+    parameters = [
+        Parameter(
+            name,
+            Parameter.POSITIONAL_OR_KEYWORD if name in one.positional else Parameter.KEYWORD_ONLY,
+            default=_default(fields[name], name in one.positional),
+            annotation=annotation_of(fields[name]),
+        )
+        for name in (*one.positional, *named)
+    ]
+    if one.of_scenario:
+        scenario: Any = AnyScenario | None
+        place = Parameter.POSITIONAL_OR_KEYWORD
+        parameters.insert(0, Parameter("scenario", place, default=None, annotation=scenario))
+    if one.hardware:
+        hardware: Any = Catalogue | None
+        parameters.append(Parameter("catalogue", Parameter.KEYWORD_ONLY, default=None, annotation=hardware))
+    if one.constants:
+        learned: Any = Calibration | None
+        parameters.append(Parameter("constants", Parameter.KEYWORD_ONLY, default=None, annotation=learned))
+    if one.of_scenario:
+        parameters.append(Parameter("options", Parameter.VAR_KEYWORD, annotation=object))
+    return parameters
+
+
+def _default(one: Declared, positional: bool) -> Any:
+    """Return a default; a required value that may follow one with a default says that it is required."""
+    return Parameter.empty if one.default is REQUIRED and not positional else one.default
+
+
+def annotation_of(one: Declared) -> Any:
+    """Return what a function takes for an option: a number with a unit also as a text."""
+    kind: Any = one.type | str if one.unit in MEASURED and one.type is float else one.type
+    if one.many:
+        return GenericAlias(Sequence, (kind,)) | kind
+    return kind | None if one.default is None else kind
+
+
+def docstring_of(one: Command) -> str:
+    """Return the docstring of what the command does, with its options as parameters."""
+    fields = own_fields(one)
+    named = [name for name in fields if name not in one.positional]
+    lines = [f"{name} : {fields[name].line}" for name in (*one.positional, *named)]
+    if one.of_scenario:
+        lines = [SCENARIO, *lines]
+    if one.hardware:
+        lines.append(CATALOGUE)
+    if one.constants:
+        lines.append(CONSTANTS)
+    if one.of_scenario:
+        lines.append(OPTIONS)
+    return with_parameters(one.run.__doc__ or "", lines)
