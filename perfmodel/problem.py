@@ -38,6 +38,41 @@ class Words(str):
     __slots__ = ()
 
 
+class Note(str):
+    """A line of an answer, with what it is about, and what it says of that, for programs."""
+
+    about: str
+    said: str
+
+    def __new__(cls, words: str, about: str, said: str = "") -> Note:
+        """Take the line, and its two parts."""
+        note = super().__new__(cls, words)
+        note.about, note.said = about, said
+        return note
+
+    def __getnewargs__(self) -> tuple[str, str, str]:  # type: ignore[override]
+        return str(self), self.about, self.said
+
+
+def default(option: str, value: object, whose: str = "") -> Note:
+    """Return the line about an option that was left open, and the value that it has.
+
+    >>> line = default("nics", 4)
+    >>> line, line.about
+    ('--nics 4', 'nics')
+    """
+    return Note(f"--{option} {value}{whose}", option, str(value))
+
+
+def taken_as(what: str) -> Note:
+    """Return the line about what was taken where nothing was said.
+
+    >>> taken_as("racks of 4 nodes")
+    'taken: racks of 4 nodes'
+    """
+    return Note(f"taken: {what}", "taken", what)
+
+
 def shell(option: str) -> str:
     """Return an option as the command line has it.
 

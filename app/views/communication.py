@@ -19,6 +19,7 @@ from perfmodel.errors import InputError
 from perfmodel.interfaces.calls import compression
 from perfmodel.interfaces.calls import servers as servers_placed
 from perfmodel.prediction.compressed_exchange import exchange_words
+from perfmodel.problem import Note
 from perfmodel.specs.scenario import Algorithm
 from perfmodel.units import plural, show
 
@@ -109,7 +110,7 @@ def page(asked: Asked) -> None:
         )
         st.markdown(f"**{_verdict(at, wanted, marks, size)}**")
         if fabric.notes:
-            notes = "; ".join(note.removeprefix("taken: ") for note in fabric.notes)
+            notes = "; ".join(note.said if isinstance(note, Note) else note for note in fabric.notes)
             st.caption(for_planners(sentence(f"taken: {notes}")))
     _measured_beside(name, place, size)
     st.caption(f"By message size, {ranks} GPUs; dotted: where the fastest changes")

@@ -14,9 +14,11 @@ from perfmodel.candidates import will_try
 from perfmodel.errors import InputError
 from perfmodel.planning.goal import ALGORITHMS, BATCH_TOO_LARGE, Goal, sized
 from perfmodel.planning.machines import Machine
+from perfmodel.problem import Note
 from perfmodel.sharing import predicts_tokens
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.workload import Workload
+from perfmodel.step.all_reduce import NOT_ON_LINKS
 from perfmodel.step.terms import COPIES, names_of
 from perfmodel.sweeps import sweep
 from perfmodel.workloads import workload
@@ -114,7 +116,8 @@ def tables_of_copies(
                 raise
             table = None
         for report, count in crossed.refused.items():
-            reason = NOT_THERE if report.startswith("unknown algorithm on these links") else report
+            not_there = isinstance(report, Note) and report.about == NOT_ON_LINKS
+            reason = NOT_THERE if not_there else report
             left_out[reason] += count
         if table is not None:
             table["machine"] = np.array([index_of[node, accelerator] for node in table["node"].tolist()])

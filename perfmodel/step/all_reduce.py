@@ -22,13 +22,15 @@ from perfmodel.equations.link_rates import node_bandwidth
 from perfmodel.equations.multi_ring import multi_ring_all_reduce_time
 from perfmodel.equations.ring_all_reduce import torus_all_reduce_time
 from perfmodel.equations.two_level_ring import two_level_ring_all_reduce_time
-from perfmodel.errors import unknown_name
+from perfmodel.errors import InputError, unknown
 from perfmodel.specs.torus import usual_torus
 from perfmodel.step.layout import Group
 from perfmodel.step.library import library_algorithms, library_curve, library_times, runs_nccl
 
 IN_A_NODE = ("nvls", "ring-chunked")
 """Algorithms that no link between nodes can do."""
+NOT_ON_LINKS = "collective.not_on_links"
+"""The code of a problem: an algorithm that the links cannot do."""
 ONLY_WHEN_ASKED = (IN_NETWORK,)
 """Algorithms that need a network which adds, which no link spec promises."""
 
@@ -146,7 +148,8 @@ def chosen_times(algorithm: str, group: Group, message_bytes: Any) -> Any:
     if algorithm == "best":
         return cheapest(times, message_bytes)
     if algorithm not in times:
-        raise unknown_name("algorithm on these links", algorithm, ["auto", "best", *times])
+        known = ["auto", "best", *times]
+        raise InputError(unknown(NOT_ON_LINKS, "algorithm on these links", algorithm, known, ("algorithm",)))
     return times[algorithm](message_bytes)
 
 

@@ -13,6 +13,7 @@ from perfmodel.equations.measured_steps import (
     wait_with_workers,
 )
 from perfmodel.errors import refusal
+from perfmodel.problem import Note, default
 from perfmodel.profile import Measure, Profile
 from perfmodel.resolve import Setting
 from perfmodel.specs.scenario import Scenario
@@ -198,20 +199,16 @@ def noisy(factor: Any, quantile: float, deviation: Any) -> Any:
     return ops.exp(ops.minimum(MOST_NOISE, ops.sqrt(known * known + added * added)))
 
 
-def defaults_of(setting: Setting, profile: Profile) -> list[str]:
+def defaults_of(setting: Setting, profile: Profile) -> list[Note]:
     """Return the options left open, but for what the profile measured: the loader's wait, the jitter."""
     asked = setting.scenario
-    measured: tuple[str, ...] = ()
-    if profile.measures_input and asked.loader_workers is None:
-        measured += ("--loader-workers ", "--storage ")
+    measures_input = profile.measures_input and asked.loader_workers is None
+    measured = ("loader-workers", "storage") if measures_input else ()
+    lines = [line for line in setting.defaults if line.about not in measured]
     if profile.jitter is None or asked.jitter is not None:
-        return [option for option in setting.defaults if not option.startswith(measured)]
-    jitter = f"--jitter lognormal:cv={profile.jitter.value:.3g} (from the profile)"
-    return [
-        jitter if option.startswith("--jitter ") else option
-        for option in setting.defaults
-        if not option.startswith(measured)
-    ]
+        return lines
+    jitter = default("jitter", f"lognormal:cv={profile.jitter.value:.3g}", " (from the profile)")
+    return [jitter if line.about == "jitter" else line for line in lines]
 
 
 def warnings_of(setting: Setting, profile: Profile) -> list[str]:

@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from perfmodel.errors import refusal
+from perfmodel.problem import Note, default
 from perfmodel.specs.scenario import Embedding, Scenario
 from perfmodel.specs.workload import Layer, Tables, Workload
 
@@ -34,7 +35,7 @@ def has_tables(workload: Workload) -> bool:
 
 
 def with_embedding(
-    workload: Workload, scenario: Scenario, defaults: list[str], warnings: list[str]
+    workload: Workload, scenario: Scenario, defaults: list[Note], warnings: list[str]
 ) -> Workload:
     """Return a workload with its tables apart where they are shared out; else as it is.
 
@@ -52,7 +53,7 @@ def with_embedding(
     if asked is None:
         asked = usual_embedding(workload, scenario.strategy)
         if has_tables(workload):
-            defaults.append(f"--embedding {asked}")
+            defaults.append(default("embedding", asked))
     if asked == "replicated":
         return workload
     if not has_tables(workload):
