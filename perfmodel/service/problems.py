@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from perfmodel.errors import InputError, shortened
 from perfmodel.problem import LONGEST_NAME, json_path, python
-from perfmodel.service.places import Place, place_of, value_at, written
+from perfmodel.service.places import Place, fields_of, place_of, value_at, written
 
 MEDIA_TYPE = "application/problem+json"
 WORDS = {413: "Content Too Large", 422: "Unprocessable Content"}
@@ -74,7 +74,7 @@ def refused(error: InputError, table: Mapping[str, Any], request: Any = None) ->
     mistakes = []
     for each in error.problems[:MOST_MISTAKES]:
         right = each.values.get("right_alone") or each.words(python, LONGEST_NAME)
-        place, paths = place_of(table, each, known), tuple(map(json_path, each.fields))
+        place, paths = place_of(table, each, known), tuple(map(json_path, fields_of(table, each)))
         mistakes.append(
             _mistake(table, place, _said(right))._replace(
                 code=each.code, fields=paths, values=_numbers(each.values)
