@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from perfmodel.errors import LONGEST_NAME, refusal
+from perfmodel.errors import refusal
+from perfmodel.problem import LONGEST_NAME
 
 MOST_SHOWN = 4
 """Of the things that a name fits."""
