@@ -17,6 +17,7 @@ from perfmodel.errors import InputError
 from perfmodel.planning.launch import command_line
 from perfmodel.prediction import predict
 from perfmodel.prediction.result import Prediction
+from perfmodel.problem import Note, python
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 
@@ -53,11 +54,8 @@ def scenario_readings(
         result.append(Reading(fact.what, stated, "not used" if value is None else str(value), why))
     options = {fact.value for fact in facts("training")}
     defaults = of.defaults if isinstance(of, Prediction) else []
-    for text in defaults:
-        option, _, value = text.removeprefix("--").partition(" ")
-        if option.replace("-", "_") not in options:
-            result.append(Reading(option.replace("-", " "), "", value, DEFAULT))
-    return result
+    others = [line for line in defaults if isinstance(line, Note) and python(line.about) not in options]
+    return result + [Reading(line.about.replace("-", " "), "", line.said, DEFAULT) for line in others]
 
 
 def _details(line: Line, run: Run, outcome: Row, catalogue: Catalogue) -> Details:

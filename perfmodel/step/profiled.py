@@ -37,7 +37,7 @@ def with_profile(constants: Calibration, profile: Profile) -> Calibration:
     return constants if profile.jitter is None else constants._replace(jitter=profile.jitter.value)
 
 
-def completed(scenario: Scenario, profile: Profile) -> tuple[Scenario, list[str]]:
+def completed(scenario: Scenario, profile: Profile) -> tuple[Scenario, list[Note]]:
     """Return the scenario with what it leaves open taken from the profile, and those options by name."""
     left: dict[str, Any] = {
         name: value
@@ -57,7 +57,8 @@ def completed(scenario: Scenario, profile: Profile) -> tuple[Scenario, list[str]
         left.pop("local_batch_size", None)
         left.pop("accumulation_steps", None)
     given = {name: getattr(scenario, name) for name in scenario.model_fields_set - left.keys()}
-    report = [f"--{name.replace('_', '-')} {value} (from the profile)" for name, value in left.items()]
+    whose = " (from the profile)"
+    report = [default(name.replace("_", "-"), value, whose) for name, value in left.items()]
     return Scenario.model_construct(**given, **left), report
 
 

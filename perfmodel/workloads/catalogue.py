@@ -8,7 +8,8 @@ from functools import lru_cache
 from importlib import import_module
 
 from perfmodel.arguments import COUNT, TEXT, expect
-from perfmodel.errors import LONGEST_NAME, InputError, refusal, unknown_name
+from perfmodel.errors import InputError, refusal, unknown_name
+from perfmodel.problem import LONGEST_NAME
 from perfmodel.specs.names import Meaning, Named, meaning
 from perfmodel.specs.workload import Workload
 from perfmodel.workloads.preset_names import COMMON, ENCODERS, GPT, LANGUAGE, LLAMA, VISION
