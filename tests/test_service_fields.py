@@ -203,6 +203,8 @@ def test_a_refusal_has_a_code_and_every_field_that_it_is_about(client):
     (first,) = client.post("/v1/explain", json=body).json()["errors"]
     assert first["code"] == "price.exclusive"
     assert first["fields"] == ["$.conditions.price", "$.conditions.purchase_price"]
+    (first,) = client.post("/v1/predict", json={"gpus": 8, "node": "dgx"}).json()["errors"]
+    assert (first["code"], first["fields"]) == ("name.unknown", ["$.node"])
 
 
 def test_every_command_is_among_them():
