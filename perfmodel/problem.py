@@ -46,8 +46,9 @@ class Note(str):
 
     def __new__(cls, words: str, about: str, said: str = "") -> Note:
         """Take the line, and its two parts."""
-        note = super().__new__(cls, words)
-        note.about, note.said = about, said
+        note = str.__new__(cls, words)
+        note.about = about
+        note.said = said
         return note
 
     def __getnewargs__(self) -> tuple[str, str, str]:  # type: ignore[override]
