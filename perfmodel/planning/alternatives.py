@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from perfmodel.candidates import TooManyCandidates
 from perfmodel.errors import InputError
 from perfmodel.planning.goal import BATCH_TOO_LARGE, Goal
+from perfmodel.problem import Note
 from perfmodel.sharing import predicts_tokens
 from perfmodel.specs.run import Run
 from perfmodel.workloads import workload
@@ -66,7 +67,7 @@ def _defaults(result: SearchResult, nearest: dict[str, Any]) -> Iterator[tuple[s
     if goal.global_batch_size is None and goal.max_global_batch is None:
         if predicts_tokens(network):
             yield "global-batch-size", "global_batch_size", int(nearest["global_batch_size"])
-        elif any(reason.startswith(BATCH_TOO_LARGE) for reason in result.left_out):
+        elif any(isinstance(each, Note) and each.about == BATCH_TOO_LARGE for each in result.left_out):
             yield "max-global-batch-size", "max_global_batch", int(goal.most_samples(network))
     if goal.max_gpus == Run.model_fields["max_gpus"].value:
         yield "max-gpus", "max_gpus", goal.max_gpus

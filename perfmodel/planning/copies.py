@@ -260,7 +260,7 @@ def _allowed(goal: Goal, table: Table, most: float, left_out: Counter[str]) -> T
             table["nodes"] + servers <= (goal.max_nodes or np.inf),
         ),
         (
-            f"{BATCH_TOO_LARGE}{most:,.0f} (--max-global-batch-size)",
+            Note(f"a global batch over {most:,.0f} (--max-global-batch-size)", BATCH_TOO_LARGE),
             batch <= most,
         ),
         (f"another global batch than {only} (--global-batch-size)", (batch == only) | (only is None)),
