@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 Path: TypeAlias = tuple[str | int, ...]
 """Keys and indices from the input down to a field."""
@@ -112,7 +112,7 @@ def path_of(text: str) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong with an input, or that somebody who reads an answer should know."""
+    """One thing that is wrong with an input."""
 
     code: str
     """For programs: its first word is the subject, in whose table the sentence is."""
@@ -122,7 +122,6 @@ class Problem:
     """What the sentence says of them, by the names that it has for them."""
     near: tuple[str, ...] = ()
     """Known names that are most like an unknown one."""
-    kind: Literal["refusal", "warning", "note", "default", "reason"] = "refusal"
     depth: int = 0
     """Parts of every path that the sentence leaves out, as what it stands under is said before it."""
     said: str = ""
