@@ -13,12 +13,12 @@ from app import bounded, searches, session_hardware
 from app.goal_keywords import keywords_of
 from app.options import Option, convert, options, written
 from app.search_worker import Searched
-from perfmodel.cli.fleets import OWN as OF_A_FLEET
-from perfmodel.cli.plan import goal_of
-from perfmodel.planning import Goal
-from perfmodel.planning.goal import SHARED, options_of
-from perfmodel.reports.page import Page
-from perfmodel.specs.scenario import SHORT
+from perfmodel.decide.planning import Goal
+from perfmodel.decide.planning.goal import SHARED, options_of
+from perfmodel.interfaces.cli.fleets import OWN as OF_A_FLEET
+from perfmodel.interfaces.cli.plan import goal_of
+from perfmodel.interfaces.reports.page import Page
+from perfmodel.model.options.scenario import SHORT
 
 PRICES = ("price", "purchase-price")
 CALIBRATION = "calibration"
@@ -100,7 +100,7 @@ def as_python(asked: Goal) -> str:
         given[CALIBRATION] = session_hardware.own_names()[CALIBRATION]
     said = {name: repr(value) for name, value in given.items()}
     conditions = [
-        f"{name}={value!r}" for name, value in asked.conditions._asdict().items() if value is not None
+        f"{name}={value!r}" for name, value in asked.conditions.model_dump().items() if value is not None
     ]
     if conditions:
         said["conditions"] = f"perfmodel.Conditions({', '.join(conditions)})"

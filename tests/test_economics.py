@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from perfmodel import Catalogue, InputError, Scenario, layouts, predict
-from perfmodel.economics import COMMUNICATING, IDLE, economics, rates
-from perfmodel.prices import offers_of, price_of
-from perfmodel.service.commands import answer
-from perfmodel.specs.conditions import Conditions
-from perfmodel.units import dollars, duration
+from perfmodel.core.units import dollars, duration
+from perfmodel.decide.economics import COMMUNICATING, IDLE, economics, rates
+from perfmodel.decide.prices import offers_of, price_of
+from perfmodel.interfaces.service.commands import answer
+from perfmodel.model.options.conditions import Conditions
 
 CATALOGUE = Catalogue.built_in()
 RENTED = Scenario(world_size=16, node="aws-p3.16xlarge")
@@ -264,7 +264,7 @@ def test_a_run_of_tokens_has_its_time_and_cost_by_the_first_layout(invoke):
     assert f"and cost {dollars(run['cost'])} (" in printed
 
 
-@pytest.mark.parametrize("conditions", [Conditions(tokens=0), Conditions(tokens=1e12, samples=5.0)])
+@pytest.mark.parametrize("conditions", [{"tokens": 0}, {"tokens": 1e12, "samples": 5.0}])
 def test_the_length_of_a_run_is_one_number_above_zero(conditions):
     with pytest.raises(InputError, match="tokens"):
         layouts("gpt2", gpus=8, node="dgx-h100", global_batch_size=8, conditions=conditions)

@@ -12,11 +12,11 @@ import pytest
 from click.testing import CliRunner
 
 import perfmodel
-from perfmodel.cli import main
-from perfmodel.prediction.result import Prediction
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
-from perfmodel.workloads.catalogue import names
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.cli import main
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction.result import Prediction
+from perfmodel.workloads.built_in import names
 
 DATA = Path(__file__).parent / "data"
 BEFORE = json.loads((DATA / "public_0_2_0.json").read_text("utf-8"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from perfmodel.interfaces.function import function_of
+from perfmodel.interfaces.function import function_of, given_by
 from perfmodel.interfaces.register import NAMES, command
 
 _BY_FUNCTION = {name.replace("-", "_").replace(" ", "_"): name for name in NAMES}
@@ -31,7 +31,7 @@ class _Call:
         one = command(self.name)
 
         def call(*values: Any, **options: Any) -> Any:
-            return client.answer_of(self.name, one.given(values, options))
+            return client.answer_of(self.name, given_by(one, values, options))
 
         return call
 

@@ -1,16 +1,21 @@
 """Made by ``python -m perfmodel.interfaces.stub`` from the register of commands."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from perfmodel.decide.explanations.write import Explanation
+from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.commands.model_parallel import Point
-from perfmodel.prediction.compressed_exchange import CompressedExchanges
-from perfmodel.prediction.distbelief import Downpour, ModelSpeedups
-from perfmodel.prediction.learning_rates import LearningRates
-from perfmodel.prediction.servers import Arrangements
-from perfmodel.specs.store import Catalogue
-from typing import Any, Literal
+from perfmodel.model.fitted.calibration import Calibration
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.keywords import SizedOptions
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction.training.compressed_exchange import CompressedExchanges
+from perfmodel.model.prediction.training.distbelief import Downpour, ModelSpeedups
+from perfmodel.model.prediction.training.learning_rates import LearningRates
+from perfmodel.model.prediction.training.servers import Arrangements
+from typing import Any, Literal, Unpack
 
 def compression(
-        scheme: tuple[str, ...] | str = ...,
+        scheme: Sequence[str] | str = ...,
         *,
         workload: str = ...,
         gpus: int = ...,
@@ -112,6 +117,35 @@ def downpour(
     18.0
     """
 
+def explain(
+        scenario: Scenario | Mapping[str, Any] | None = ...,
+        *,
+        conditions: Conditions | None = ...,
+        catalogue: Catalogue | None = ...,
+        constants: Calibration | None = ...,
+        **options: Unpack[SizedOptions],
+    ) -> Explanation:
+    """Return the equations of a prediction, term by term, with every number it took and every source.
+
+    Parameters
+    ----------
+    scenario : a training job, or its options by name; None is the usual
+    conditions : Prices, power and failures: also money, energy and carbon.
+    catalogue : hardware to choose from; by default what comes with the package
+    constants : learned numbers; by default what comes with the package
+    options : of a scenario, laid over it; either batch size takes the place of the other
+
+    Raises
+    ------
+    InputError : an unknown name or option, or options that do not go together
+
+    Examples
+    --------
+    >>> from perfmodel import explain
+    >>> explain(gpus=4).equations[-1].term
+    'iteration_time'
+    """
+
 def learning_rate(
         base: float = ...,
         base_batch: int = ...,
@@ -153,7 +187,7 @@ def learning_rate(
 
 def model_parallel(
         model: Literal['speech', 'image'] = ...,
-        machines: tuple[int, ...] | int = ...,
+        machines: Sequence[int] | int = ...,
         *,
         point: Point | None = ...,
         peak: bool = ...,
@@ -218,7 +252,7 @@ class Calls:
 
     def compression(
         self,
-        scheme: tuple[str, ...] | str = ...,
+        scheme: Sequence[str] | str = ...,
         *,
         workload: str = ...,
         gpus: int = ...,
@@ -254,6 +288,14 @@ class Calls:
         inter_link: str | None = ...,
     ) -> Downpour: ...
 
+    def explain(
+        self,
+        scenario: Scenario | Mapping[str, Any] | None = ...,
+        *,
+        conditions: Conditions | None = ...,
+        **options: Unpack[SizedOptions],
+    ) -> Explanation: ...
+
     def learning_rate(
         self,
         base: float = ...,
@@ -271,7 +313,7 @@ class Calls:
     def model_parallel(
         self,
         model: Literal['speech', 'image'] = ...,
-        machines: tuple[int, ...] | int = ...,
+        machines: Sequence[int] | int = ...,
         *,
         point: Point | None = ...,
         peak: bool = ...,

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, Literal, NamedTuple
 
-from perfmodel.specs.options import Declared, Described, declared
-from perfmodel.specs.store import Catalogue
+from perfmodel.core.records.options import Declared, Described, declared
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.forms import TABLE, Form
+from perfmodel.model.fitted.calibration import Calibration
+from perfmodel.model.options.scenario import Scenario
 
 
 class Context(NamedTuple):
@@ -17,6 +21,24 @@ class Context(NamedTuple):
 
     catalogue: Catalogue
     """Hardware to choose from."""
+    constants: Calibration | None = None
+    """Learned numbers; None is what comes with the package."""
+    typed: str = ""
+    """The line of the shell, for a report."""
+
+
+class Writes(NamedTuple):
+    """A file that the shell also writes: ``--report FILE``."""
+
+    words: str
+    """Of the option's help."""
+    check: Callable[[Path, Any], None]
+    """Refuses a file, or a request that has none, before anything is computed."""
+    write: Callable[[Path, Any, Any, Context], None]
+    """Writes it, of an answer and its request."""
+    metavar: str = "FILE"
+    note: str = ""
+    """What is printed where it was written: ``drawn``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,16 +55,30 @@ class Command:
     """Types of its answer, as ``module:name``, which are imported where a type is needed."""
     run: Callable[[Any, Context], Any]
     """From a request to its answer; the docstring is that of the function in Python, without parameters."""
-    text: Callable[[Any], None]
-    """Prints an answer for people."""
+    text: Callable[[Any, Any], None]
+    """Prints an answer for people, of a request."""
     examples: tuple[str, ...]
     """Command lines."""
     bodies: Mapping[str, Mapping[str, Any]]
     """Bodies of HTTP requests, by a word or two."""
+    about: str = ""
+    """More than the summary, for its help."""
+    forms: Mapping[str, Form] = field(default_factory=lambda: TABLE)
+    """What the shell prints for programs, by the name of the option."""
+    writes: Mapping[str, Writes] = field(default_factory=dict)
+    """Files that the shell also writes, by the name of the option."""
+    status: Callable[[Any], int] = lambda answer: 0
+    """Exit code of the shell for an answer."""
+    typed: type[Described] | None = None
+    """What the shell takes, where that is another table than the request; it has ``request()``."""
+    arguments: tuple[str, ...] = ()
+    """Fields that the shell takes without their names, in order; the last may take several values."""
     positional: tuple[str, ...] = ()
-    """Fields that Python takes without their names, in order."""
+    """Fields that Python takes without their names, in order; a scenario goes before them."""
     hardware: bool = True
     """Whether it takes hardware of one's own."""
+    constants: bool = False
+    """Whether Python may give other learned numbers."""
     cost: Literal["cheap", "costly"] = "costly"
     """cheap: under 5 ms."""
     without: Mapping[str, str] = field(default_factory=dict)
@@ -56,24 +92,15 @@ class Command:
             first = first | each
         return first
 
-    def given(self, values: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the fields that a call gives, by place and by name.
-
-        Raises
-        ------
-        TypeError : more values than there are places, or one that is also given by its name
-        """
-        if len(values) > len(self.positional):
-            raise TypeError(f"{self.function}() takes {len(self.positional)} values without their names")
-        placed = dict(zip(self.positional, values, strict=False))
-        if twice := placed.keys() & options.keys():
-            raise TypeError(f"{self.function}() got several values of {min(twice)}")
-        return placed | dict(options)
-
     @property
     def fields(self) -> dict[str, Declared]:
         """What its request declares."""
         return declared(self.request)  # type: ignore[arg-type]  # mypy: a class with a hash is no key
+
+    @property
+    def of_scenario(self) -> bool:
+        """Whether its request is a scenario with more, which may be given whole and from a file."""
+        return issubclass(self.request, Scenario)
 
     @property
     def path(self) -> str:

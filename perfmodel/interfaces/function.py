@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from inspect import Parameter, Signature, cleandoc
+from collections.abc import Callable, Mapping, Sequence
+from inspect import Parameter, Signature
 from types import GenericAlias
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from perfmodel.core.records.arguments import a, expect
+from perfmodel.core.records.docstrings import with_parameters
+from perfmodel.core.records.options import MEASURED, Declared
+from perfmodel.core.records.record import REQUIRED
+from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.command import Command, Context
-from perfmodel.specs.options import MEASURED, Declared
-from perfmodel.specs.record import REQUIRED
-from perfmodel.specs.store import Catalogue
+from perfmodel.model.fitted.calibration import Calibration
+from perfmodel.model.options.scenario import AnyScenario, Scenario, laid_over, options_of
 
+if TYPE_CHECKING:
+    from perfmodel.core.records.options import Described
+
+SCENARIO = "scenario : a training job, or its options by name; None is the usual"
+OPTIONS = "options : of a scenario, laid over it; either batch size takes the place of the other"
+CONSTANTS = "constants : learned numbers; by default what comes with the package"
 CATALOGUE = "catalogue : hardware to choose from; by default what comes with the package"
 
 
@@ -20,21 +30,61 @@ def function_of(one: Command) -> Callable[..., Any]:
 
     def call(*values: Any, **options: Any) -> Any:
         catalogue = Catalogue.of(options.pop("catalogue", None) if one.hardware else None)
-        return one.run(one.request(**one.given(values, options)), Context(catalogue))
+        constants = options.pop("constants", None) if one.constants else None
+        expect(a(Calibration).or_none, constants=constants)
+        return one.run(request_of(one, values, options), Context(catalogue, constants))
 
     parameters = parameters_of(one)
-    annotations = {each.name: each.annotation for each in parameters} | {"return": one.answer}
     call.__name__ = call.__qualname__ = one.function
     call.__module__ = "perfmodel"
     call.__doc__ = docstring_of(one)
-    call.__annotations__ = annotations
+    call.__annotations__ = {each.name: each.annotation for each in parameters} | {"return": one.answer}
     call.__signature__ = Signature(parameters, return_annotation=one.answer)  # type: ignore[attr-defined]
     return call
 
 
+def request_of(one: Command, values: Sequence[Any], options: Mapping[str, Any]) -> Described:
+    """Return the request that a call gives, by place and by name.
+
+    Raises
+    ------
+    InputError : an unknown option, or a value that does not fit it
+    TypeError : more values than there are places, or one that is also given by its name
+    """
+    return one.request(**given_by(one, values, options))
+
+
+def given_by(one: Command, values: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that a call gives; errors as of ``request_of``."""
+    places = [*(["scenario"] if one.of_scenario else []), *one.positional]
+    if len(values) > len(places):
+        raise TypeError(f"{one.function}() takes {len(places)} values without their names")
+    placed = dict(zip(places, values, strict=False))
+    if twice := placed.keys() & options.keys():
+        raise TypeError(f"{one.function}() got several values of {min(twice)}")
+    given = placed | dict(options)
+    if not one.of_scenario:
+        return given
+    scenario = given.pop("scenario", None)
+    if isinstance(scenario, Scenario):
+        scenario = scenario.model_dump(exclude_unset=True)
+    return laid_over({} if scenario is None else options_of(scenario), given)
+
+
+def own_fields(one: Command) -> dict[str, Declared]:
+    """Return what a function names, by its name there: of a scenario only what the request changes."""
+    usual = Scenario.model_fields if one.of_scenario else {}
+    changed = one.request.model_fields
+    return {
+        each.name.replace("-", "_") if name in usual else name: each
+        for name, each in one.fields.items()
+        if name not in usual or changed[name] != usual[name]
+    }
+
+
 def parameters_of(one: Command) -> list[Parameter]:
     """Return the parameters of the function, with their types and defaults."""
-    fields = one.fields
+    fields = own_fields(one)
     named = [name for name in fields if name not in one.positional]
     parameters = [
         Parameter(
@@ -45,9 +95,18 @@ def parameters_of(one: Command) -> list[Parameter]:
         )
         for name in (*one.positional, *named)
     ]
+    if one.of_scenario:
+        scenario: Any = AnyScenario | None
+        place = Parameter.POSITIONAL_OR_KEYWORD
+        parameters.insert(0, Parameter("scenario", place, default=None, annotation=scenario))
     if one.hardware:
         hardware: Any = Catalogue | None
         parameters.append(Parameter("catalogue", Parameter.KEYWORD_ONLY, default=None, annotation=hardware))
+    if one.constants:
+        learned: Any = Calibration | None
+        parameters.append(Parameter("constants", Parameter.KEYWORD_ONLY, default=None, annotation=learned))
+    if one.of_scenario:
+        parameters.append(Parameter("options", Parameter.VAR_KEYWORD, annotation=object))
     return parameters
 
 
@@ -60,22 +119,21 @@ def annotation_of(one: Declared) -> Any:
     """Return what a function takes for an option: a number with a unit also as a text."""
     kind: Any = one.type | str if one.unit in MEASURED and one.type is float else one.type
     if one.many:
-        return GenericAlias(tuple, (kind, ...)) | kind
+        return GenericAlias(Sequence, (kind,)) | kind
     return kind | None if one.default is None else kind
 
 
 def docstring_of(one: Command) -> str:
     """Return the docstring of what the command does, with its options as parameters."""
-    begin, raises, rest = cleandoc(one.run.__doc__ or "").partition("\nRaises\n------\n")
-    fields = one.fields
+    fields = own_fields(one)
     named = [name for name in fields if name not in one.positional]
-    lines = [f"{name} : {_words(fields[name])}" for name in (*one.positional, *named)]
+    lines = [f"{name} : {fields[name].line}" for name in (*one.positional, *named)]
+    if one.of_scenario:
+        lines = [SCENARIO, *lines]
     if one.hardware:
         lines.append(CATALOGUE)
-    return "\n".join([begin, "Parameters", "----------", *lines, ""]) + raises + rest
-
-
-def _words(one: Declared) -> str:
-    unit = f"[{one.unit}] " if one.unit else ""
-    usual = f"  [default: {one.usual}]" if one.usual else ""
-    return f"{unit}{one.words}{usual}"
+    if one.constants:
+        lines.append(CONSTANTS)
+    if one.of_scenario:
+        lines.append(OPTIONS)
+    return with_parameters(one.run.__doc__ or "", lines)

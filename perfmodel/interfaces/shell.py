@@ -2,31 +2,162 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
 
-from perfmodel.cli.export import export_options, exported, take_form
-from perfmodel.cli.options import catalogue_from, option_of, specs_option
+from perfmodel.core.errors import InputError
+from perfmodel.core.files.reading import read_toml
+from perfmodel.core.records.options import Declared, Described, declared
+from perfmodel.core.records.record import REQUIRED
+from perfmodel.interfaces.cli.options import catalogue_from, option_of, specs_option
+from perfmodel.interfaces.cli.report import typed_command
+from perfmodel.interfaces.cli.types import type_of, types_of
 from perfmodel.interfaces.command import Command, Context
-from perfmodel.specs.record import REQUIRED
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.scenario import laid_over
+
+FILE = "scenario_file"
+COST = "cost"
+Decorator = Callable[[Any], Any]
+
+
+class Shell(click.Command):
+    """A command whose help lists options below the headings of their classes."""
+
+    def __init__(self, *args: Any, headings: Mapping[str, str], **settings: Any) -> None:
+        """Take the heading of each parameter by its name; the others stand below ``Options``."""
+        super().__init__(*args, **settings)
+        self.headings = headings
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, those without a heading last."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for each in self.get_params(ctx):
+            record = each.get_help_record(ctx)
+            if record is not None:
+                sections.setdefault(self.headings.get(str(each.name), ""), []).append(record)
+        rest = sections.pop("", [])
+        for heading, records in (*sections.items(), ("Options", rest)):
+            with formatter.section(heading):
+                formatter.write_dl(records)
 
 
 def click_command(one: Command) -> click.Command:
     """Return the command with its options, in the order in which its request declares them."""
+    takes = one.typed or one.request
+    fields = declared(takes)  # type: ignore[arg-type]  # mypy: a class with a hash is no key
 
-    def call(specs: tuple[str, ...] = (), **options: Any) -> None:
-        form = take_form(options)
-        given = {name: value for name, value in options.items() if value is not None}
-        request = one.request.model_construct(**given)  # each option has checked its value
-        answer = one.run(request, Context(catalogue_from(specs)))
-        if not exported(answer, form):
-            one.text(answer)
+    def call(specs: tuple[str, ...] = (), **options: Any) -> Any:
+        form = _form(one, options)
+        files = {name: Path(file) for name in one.writes if (file := options.pop(name)) is not None}
+        request = _request(one, takes, fields, options)
+        for name, file in files.items():
+            one.writes[name].check(file, request)
+        context = Context(catalogue_from(specs), typed=typed_command())
+        answer = one.run(request, context)
+        for name, file in files.items():
+            one.writes[name].write(file, answer, request, context)
+        if form is not None:
+            text = one.forms[form].text(answer, request)
+            click.echo(text, nl=not text.endswith("\n"))
+        else:
+            one.text(answer, request)
+            for name, file in files.items():
+                if note := one.writes[name].note:
+                    click.echo(f"{note}: {file}")
+        return one.status(answer) or None
 
-    made: Any = export_options(call)
-    if one.hardware:
-        made = specs_option(made)
-    for each in reversed(one.fields.values()):
-        made = option_of(each, **({"required": True} if each.default is REQUIRED else {}))(made)
+    made: Any = call
+    for decorate in reversed(_decorators(one, fields)):
+        made = decorate(made)
+    headings = {one.field: one.heading for one in _flat(fields) if one.heading}
     examples = "".join(f"\n  {line}" for line in one.examples)
-    return click.command(one.name, help=f"{one.summary}\n\n\b\nExamples:{examples}")(made)
+    words = "\n\n".join(part for part in (one.summary, one.about, f"\b\nExamples:{examples}") if part)
+    return click.command(one.name.rpartition(" ")[2], cls=Shell, headings=headings, help=words)(made)
+
+
+def _decorators(one: Command, fields: Mapping[str, Declared]) -> list[Decorator]:
+    """Return what gives a function its parameters, in the order of the help."""
+    made: list[Decorator] = [_argument(fields[name]) for name in one.arguments]
+    options = _flat({name: each for name, each in fields.items() if name not in one.arguments})
+    made += [option_of(each, **({"required": True} if each.default is REQUIRED else {})) for each in options]
+    tables = [each for each in fields.values() if _is_table(each) and each.default is None]
+    if any(each.type is Conditions and not each.info.only for each in tables):
+        made.append(click.option("--cost", COST, is_flag=True, help="Also money, energy and carbon."))
+    if one.of_scenario:
+        words = "TOML file with any of these options."
+        made.append(click.option("--scenario", FILE, metavar="FILE", help=words))
+    if one.hardware:
+        made.append(specs_option)
+    made += [
+        click.option(f"--{name}", name, metavar=each.metavar, help=each.words)
+        for name, each in one.writes.items()
+    ]
+    return made + [
+        click.option(f"--{name}", f"as_{name}", is_flag=True, help=form.words)
+        for name, form in one.forms.items()
+    ]
+
+
+def _flat(fields: Mapping[str, Declared]) -> list[Declared]:
+    """Return options one by one: of a table, those that it declares and the command has not itself."""
+    result: list[Declared] = []
+    for one in fields.values():
+        if _is_table(one):
+            inner = declared(one.type).values()
+            wanted = one.info.only or [each.field for each in inner]
+            result += [each for each in inner if each.field in wanted and each.field not in fields]
+        else:
+            result.append(one)
+    return result
+
+
+def _is_table(one: Declared) -> bool:
+    return isinstance(one.type, type) and issubclass(one.type, Described)
+
+
+def _argument(one: Declared) -> Decorator:
+    """Return an argument, by its name in capitals."""
+    kind: Any = (types_of if one.many else type_of)(one)
+    required = one.default is REQUIRED
+    return click.argument(one.field, metavar=one.name.upper(), type=kind, required=required)
+
+
+def _form(one: Command, options: dict[str, Any]) -> str | None:
+    """Take the options of forms; None where people read the answer."""
+    chosen = [name for name in one.forms if options.pop(f"as_{name}")]
+    if len(chosen) > 1:
+        raise InputError(f"{' and '.join(f'--{name}' for name in chosen)}: give one of them")
+    return chosen[0] if chosen else None
+
+
+def _request(
+    one: Command, takes: type[Described], fields: Mapping[str, Declared], options: dict[str, Any]
+) -> Any:
+    """Return the request of what was typed; a file's scenario lies below it."""
+    given = {name: value for name, value in options.items() if value is not None}
+    file, cost = given.pop(FILE, None), given.pop(COST, False)
+    for name, each in fields.items():
+        if _is_table(each):
+            own = {*declared(each.type)} - {*fields}
+            inner = {field: given.pop(field) for field in sorted(own & {*given})}
+            if inner or cost:
+                given[name] = each.type.model_construct(**inner)
+    if file is None or not (written := read_toml(file)):
+        made: Any = takes.model_construct(**given)  # each option has checked its value
+    else:
+        try:
+            made = takes(**laid_over(written, given))
+        except InputError as error:
+            raise InputError(f"{file}: {error}") from None
+    return made if one.typed is None else made.request()
+
+
+def click_group(name: str, summary: str, members: Sequence[Command]) -> click.Group:
+    """Return a group of commands: ``trace summary``, ``trace timeline``."""
+    return click.Group(
+        name, {each.name.rpartition(" ")[2]: click_command(each) for each in members}, help=summary
+    )

@@ -10,13 +10,22 @@ from textwrap import indent
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
+from perfmodel.core.files.writing import write_whole
 from perfmodel.interfaces.command import Command
 from perfmodel.interfaces.function import docstring_of, parameters_of
 from perfmodel.interfaces.register import commands
-from perfmodel.writing import write_whole
 
 FILE = Path(__file__).with_name("calls.pyi")
 HEAD = '"""Made by ``python -m perfmodel.interfaces.stub`` from the register of commands."""\n'
+ALWAYS = (
+    "collections.abc.Mapping",
+    "collections.abc.Sequence",
+    "perfmodel.model.options.keywords.SizedOptions",
+    "typing.Any",
+    "typing.Literal",
+    "typing.Unpack",
+)
+"""Names that types may need."""
 OF_CLIENT = "\n\nclass Calls:\n    def answer_of(self, command: str, given: Mapping[str, Any]) -> Any: ...\n"
 
 
@@ -42,7 +51,7 @@ def _quoted(text: str) -> str:
 
 def _imports(every: Iterable[Command], text: str) -> str:
     """Return the imports of the names that a text uses."""
-    names = {"collections.abc.Mapping", "typing.Any", "typing.Literal"}
+    names = {*ALWAYS}
     for one in every:
         names |= {name.replace(":", ".") for name in one.answers}
         types = (
@@ -63,10 +72,13 @@ def _imports(every: Iterable[Command], text: str) -> str:
 def _parameters(parameters: Iterable[Parameter], client: bool = False) -> str:
     texts = ["self"] if client else []
     for each in parameters:
-        if client and each.name == "catalogue":
+        if client and each.name in ("catalogue", "constants"):
             continue
         if each.kind is Parameter.KEYWORD_ONLY and "*" not in texts:
             texts.append("*")
+        if each.kind is Parameter.VAR_KEYWORD:
+            texts.append("**options: Unpack[SizedOptions]")
+            continue
         default = "" if each.default is Parameter.empty else " = ..."
         texts.append(f"{each.name}: {_type(each.annotation)}{default}")
     return "".join(f"\n        {text}," for text in texts) + "\n    "

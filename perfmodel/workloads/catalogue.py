@@ -7,100 +7,13 @@ import re
 from functools import lru_cache
 from importlib import import_module
 
-from perfmodel.arguments import COUNT, TEXT, expect
-from perfmodel.errors import InputError, refusal, unknown_name
-from perfmodel.problem import LONGEST_NAME
-from perfmodel.specs.names import Meaning, Named, meaning
-from perfmodel.specs.workload import Workload
-from perfmodel.workloads.preset_names import COMMON, ENCODERS, GPT, LANGUAGE, LLAMA, VISION
-
-_FIXED: dict[str, tuple[str, ...]] = {
-    "alexnet": ("alexnet", "alexnet-grouped", "alexnet-normalised", "caffenet"),
-    "densenet": ("densenet121", "densenet161", "densenet169", "densenet201"),
-    "detection": ("yolov3", "deeplab-v3-plus"),
-    "detr": ("detr-r50", "detr-r101"),
-    "googlenet": ("googlenet", "googlenet-bn"),
-    "inception": ("inception-v3", "inception-v3-aux", "inception-v4"),
-    "mobilenet": (
-        "mobilenet-v2",
-        "mobilenet-v3-large",
-        "efficientnet-b0",
-        "efficientnet-b4",
-        "efficientnet-widese-b0",
-        "efficientnet-widese-b4",
-        "efficientnet-v2-s",
-    ),
-    "overfeat": ("overfeat", "overfeat-accurate"),
-    "preactivation": (
-        "resnet18-v2",
-        "resnet34-v2",
-        "resnet50-v2",
-        "resnet101-v2",
-        "resnet152-v2",
-        "resnet200-v2",
-    ),
-    "pyramids": (
-        "faster-rcnn-r50-fpn",
-        "faster-rcnn-r101-fpn",
-        "mask-rcnn-r50-fpn",
-        "mask-rcnn-r101-fpn",
-        "mask-rcnn-x101-fpn",
-        "mask-rcnn-x101-64x4d-fpn",
-        "retinanet-r50-fpn",
-        "retinanet-x50-fpn",
-    ),
-    "recommender": ("ncf", "ncf-ml1m", "dlrm", "two-tower"),
-    "regnet": ("regnety-3.2gf",),
-    "ssd": ("ssd300-r34", "ssd300-r50"),
-    "squeezenet": ("squeezenet", "squeezenet1-1"),
-    "vision_transformer": (
-        *VISION["vit"],
-        "swin-tiny",
-        "swin-small",
-        "swin-base",
-        "swin-large",
-        "convnext-tiny",
-    ),
-    "wide_and_deep": ("wide-and-deep",),
-    "xception": ("xception",),
-    "resnet": (
-        "resnet18",
-        "resnet34",
-        "resnet50",
-        "resnet101",
-        "resnet152",
-        "resnet200",
-        "resnet50-v1.5",
-        "resnet101-v1.5",
-        "resnet152-v1.5",
-        "resnet200-v1.5",
-        "resnext50-32x4d",
-        "resnext101-32x4d",
-        "resnext101-32x8d",
-        "resnext101-64x4d",
-        "wide-resnet50-2",
-        "se-resnet50",
-        "se-resnext50-32x4d",
-        "se-resnext101-32x4d",
-    ),
-    "unet": ("unet3d",),
-    "vgg": ("vgg11", "vgg13", "vgg16", "vgg19"),
-}
-"""Modules with ``build(name)``: their networks take no sequence length."""
-
-_SEQUENCE: dict[str, tuple[str, ...]] = {
-    "gnmt": ("gnmt",),
-    "transformer_xl": ("transformer-xl-base", "transformer-xl-large"),
-    "transformer": tuple(name for names in LANGUAGE.values() for name in names),
-}
-"""Modules with ``build(name, sequence_length)``."""
-
-_HEADINGS = {
-    "detection": ("detection", "detr", "pyramids", "ssd", "unet"),
-    "recommendation": ("recommender", "wide_and_deep"),
-}
-_LANGUAGE = {"encoders": ENCODERS, "decoders: GPT": GPT, "decoders: Llama": LLAMA}
-"""What stands under the headings of ``groups``; every other module makes classifiers of images."""
+from perfmodel.core.errors import InputError, refusal, unknown_name
+from perfmodel.core.problem import LONGEST_NAME
+from perfmodel.core.records.arguments import COUNT, TEXT, expect
+from perfmodel.core.records.names import Meaning, Named, meaning
+from perfmodel.workloads.built_in import FIXED, MODULES, SEQUENCE
+from perfmodel.workloads.preset_names import COMMON, LANGUAGE, VISION
+from perfmodel.workloads.workload import Workload
 
 
 def _common_first(family: str, members: tuple[str, ...]) -> tuple[str, ...]:
@@ -113,7 +26,7 @@ _FAMILIES: dict[str, tuple[str, ...]] = {
     "convnext": ("convnext-tiny",),
     "detr": ("detr-r50", "detr-r101"),
     "deeplab": ("deeplab-v3-plus",),
-    "densenet": _FIXED["densenet"],
+    "densenet": FIXED["densenet"],
     "efficientnet": ("efficientnet-b0", "efficientnet-b4", "efficientnet-v2-s"),
     "gpt": LANGUAGE["gpt2"],
     "inception": ("inception-v3", "inception-v3-aux", "inception-v4"),
@@ -189,30 +102,6 @@ _PUBLISHED = re.compile(r"[A-Za-z0-9][\w-]*/[\w. -]+", re.ASCII)
 _FILES = (".onnx", ".csv", ".json")
 
 
-def names() -> tuple[str, ...]:
-    """Every built-in network, by name; builds none."""
-    return tuple(sorted(_MODULES))
-
-
-def groups() -> dict[str, tuple[str, ...]]:
-    """Every built-in network under the heading of its kind, families together; builds none.
-
-    >>> list(groups())
-    ['images', 'detection', 'recommendation', 'encoders', 'decoders: GPT', 'decoders: Llama']
-    """
-    elsewhere = {module for modules in _HEADINGS.values() for module in modules}
-    headings = {"images": tuple(sorted(_FIXED.keys() - elsewhere)), **_HEADINGS}
-    result = {
-        heading: tuple(name for module in modules for name in _FIXED[module])
-        for heading, modules in headings.items()
-    }
-    for heading, families in _LANGUAGE.items():
-        result[heading] = tuple(name for members in families.values() for name in members)
-    listed = {name for members in result.values() for name in members}
-    result["encoders"] += tuple(name for name in _MODULES if name not in listed)
-    return result
-
-
 def workload(name: str, sequence_length: int | None = None) -> Workload:
     """Return a built-in network, or the one a file describes.
 
@@ -239,7 +128,7 @@ def workload(name: str, sequence_length: int | None = None) -> Workload:
 
 def network(name: str, sequence_length: int | None) -> Workload:
     """Return what ``workload`` does, of arguments of the right types."""
-    if name in _MODULES:
+    if name in MODULES:
         return _built_in(name, sequence_length)
     if is_file(name):
         from perfmodel.workloads.from_file import workload_from_file
@@ -262,7 +151,7 @@ def understood(name: str) -> Meaning:
     >>> understood("meta-llama/Llama-3.1-8B").id
     'llama-3.1-8b'
     """
-    if name in _MODULES or is_file(name):
+    if name in MODULES or is_file(name):
         return Meaning(name)
     return _meant(name.rpartition("/")[2])
 
@@ -270,10 +159,10 @@ def understood(name: str) -> Meaning:
 @lru_cache(maxsize=1024)
 def _meant(name: str) -> Meaning:
     families = {id: (family, id == ids[0]) for family, ids in _FAMILIES.items() for id in ids}
-    known = (Named(id, _ALIASES.get(id, ()), *families.get(id, ("", False))) for id in _MODULES)
+    known = (Named(id, _ALIASES.get(id, ()), *families.get(id, ("", False))) for id in MODULES)
     meant = meaning("workload", name, known)
     if meant is None:
-        raise unknown_name("workload", name, _MODULES)
+        raise unknown_name("workload", name, MODULES)
     return meant
 
 
@@ -299,16 +188,16 @@ def _is_published(name: str) -> bool:
         _meant(name.rpartition("/")[2])
     except InputError:
         return False
-    from perfmodel.attachments import is_request
+    from perfmodel.core.files.attachments import is_request
 
     return is_request() or not os.path.exists(name)
 
 
 @lru_cache(maxsize=64)
 def _built_in(name: str, sequence_length: int | None) -> Workload:
-    module = import_module(f"perfmodel.workloads.{_MODULES[name]}")
+    module = import_module(f"perfmodel.workloads.networks.{MODULES[name]}")
     result: Workload
-    if _MODULES[name] in _SEQUENCE:
+    if MODULES[name] in SEQUENCE:
         if sequence_length is not None and sequence_length < 1:
             raise refusal("workload.sequence_length", "sequence_length", sequence_length=sequence_length)
         result = module.build(name, sequence_length)
@@ -317,8 +206,3 @@ def _built_in(name: str, sequence_length: int | None) -> Workload:
     else:
         result = module.build(name)
     return result
-
-
-_MODULES = {
-    name: module for table in (_FIXED, _SEQUENCE) for module, members in table.items() for name in members
-}

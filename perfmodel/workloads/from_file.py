@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from perfmodel.attachments import attached
-from perfmodel.errors import nearest, refusal
-from perfmodel.specs.workload import Workload
+from perfmodel.core.errors import nearest, refusal
+from perfmodel.core.files.attachments import attached
+from perfmodel.workloads.workload import Workload
 
 
 def workload_from_file(path: str | Path, sequence_length: int | None = None) -> Workload:
@@ -46,7 +46,7 @@ def workload_from_file(path: str | Path, sequence_length: int | None = None) -> 
             raise refusal("network.one_length").under(path)
         return workload_from_csv(path)
     if not in_request and not os.path.exists(path):
-        from perfmodel.workloads.catalogue import names
+        from perfmodel.workloads.built_in import names
 
         near = nearest(path.name, names())
         hint = f"; nearest network: {', '.join(near)}" if near else ""

@@ -1,0 +1,51 @@
+"""What pydantic checks of a ``Record``: imported where a value that people wrote is to be checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache, partial
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, create_model
+from pydantic_core import core_schema
+
+
+@cache
+def adapter(cls: type[Any]) -> TypeAdapter[Any]:
+    """Return what makes records of a class from tables."""
+    return TypeAdapter(cls, config=ConfigDict(title=cls.__name__))  # the name that errors begin with
+
+
+@cache
+def model_of(cls: type[Any]) -> type[BaseModel]:
+    """Return the model whose fields are those of a class."""
+    config = ConfigDict(extra="forbid", strict=cls.strict, protected_namespaces=())
+    fields: dict[str, Any] = {
+        name: (cls.checked_as(name), field.checked) for name, field in cls.model_fields.items()
+    }
+    model: type[BaseModel] = create_model(
+        cls.__name__, __config__=config, __doc__=cls.__doc__, __module__=cls.__module__, **fields
+    )
+    return model
+
+
+def schema(cls: type[Any], handler: Any) -> core_schema.CoreSchema:
+    """Return pydantic's schema of a class of records: its model's, which then becomes a record."""
+    inner: core_schema.CoreSchema = handler.generate_schema(model_of(cls))  # type: ignore[arg-type]
+    return core_schema.json_or_python_schema(
+        json_schema=core_schema.no_info_after_validator_function(partial(_record, cls), inner),
+        python_schema=core_schema.no_info_wrap_validator_function(partial(_record_of, cls), inner),
+    )
+
+
+def _record_of(cls: type[Any], given: Any, validated: core_schema.ValidatorFunctionWrapHandler) -> Any:
+    if isinstance(given, cls):
+        return given
+    return _record(cls, validated(cls.as_written(given) if isinstance(given, Mapping) else given))
+
+
+def _record(cls: type[Any], model: BaseModel) -> Any:
+    given = model.model_fields_set
+    one = cls.model_construct(**{name: getattr(model, name) for name in cls.model_fields if name in given})
+    one.check_together()
+    return one

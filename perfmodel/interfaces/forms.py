@@ -1,0 +1,49 @@
+"""The forms in which the shell prints an answer for programs: JSON, CSV, Markdown, or a command's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+
+class Form(NamedTuple):
+    """One form of an answer."""
+
+    words: str
+    """Of its option's help."""
+    text: Callable[[Any, Any], str]
+    """From an answer and its request to what is printed."""
+
+
+def _json(answer: Any, _: Any) -> str:
+    text: str = answer.to_json()
+    return text
+
+
+JSON = Form("Print JSON.", _json)
+
+
+def csv(columns: Sequence[str] | None = None) -> Form:
+    """Return CSV of an answer's rows, with these columns or all."""
+
+    def text(answer: Any, _: Any) -> str:
+        from perfmodel.core.files.tables import csv_text
+
+        return csv_text(answer.records(), columns)
+
+    return Form("Print CSV.", text)
+
+
+def markdown(columns: Mapping[str, str] | Sequence[str] | None = None) -> Form:
+    """Return a Markdown table of an answer's rows, with these columns, by their headings, or all."""
+
+    def text(answer: Any, _: Any) -> str:
+        from perfmodel.core.files.tables import markdown_table
+
+        return markdown_table(answer.records(), columns)
+
+    return Form("Print a Markdown table.", text)
+
+
+TABLE = {"json": JSON, "csv": csv(), "markdown": markdown()}
+"""Forms of an answer that is a table."""

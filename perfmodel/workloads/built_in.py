@@ -1,0 +1,122 @@
+"""Which built-in networks there are, by the module that builds them; builds none."""
+
+from __future__ import annotations
+
+from perfmodel.workloads.preset_names import ENCODERS, GPT, LANGUAGE, LLAMA, VISION
+
+FIXED: dict[str, tuple[str, ...]] = {
+    "alexnet": ("alexnet", "alexnet-grouped", "alexnet-normalised", "caffenet"),
+    "densenet": ("densenet121", "densenet161", "densenet169", "densenet201"),
+    "detection": ("yolov3", "deeplab-v3-plus"),
+    "detr": ("detr-r50", "detr-r101"),
+    "googlenet": ("googlenet", "googlenet-bn"),
+    "inception": ("inception-v3", "inception-v3-aux", "inception-v4"),
+    "mobilenet": (
+        "mobilenet-v2",
+        "mobilenet-v3-large",
+        "efficientnet-b0",
+        "efficientnet-b4",
+        "efficientnet-widese-b0",
+        "efficientnet-widese-b4",
+        "efficientnet-v2-s",
+    ),
+    "overfeat": ("overfeat", "overfeat-accurate"),
+    "preactivation": (
+        "resnet18-v2",
+        "resnet34-v2",
+        "resnet50-v2",
+        "resnet101-v2",
+        "resnet152-v2",
+        "resnet200-v2",
+    ),
+    "pyramids": (
+        "faster-rcnn-r50-fpn",
+        "faster-rcnn-r101-fpn",
+        "mask-rcnn-r50-fpn",
+        "mask-rcnn-r101-fpn",
+        "mask-rcnn-x101-fpn",
+        "mask-rcnn-x101-64x4d-fpn",
+        "retinanet-r50-fpn",
+        "retinanet-x50-fpn",
+    ),
+    "recommender": ("ncf", "ncf-ml1m", "dlrm", "two-tower"),
+    "regnet": ("regnety-3.2gf",),
+    "ssd": ("ssd300-r34", "ssd300-r50"),
+    "squeezenet": ("squeezenet", "squeezenet1-1"),
+    "vision_transformer": (
+        *VISION["vit"],
+        "swin-tiny",
+        "swin-small",
+        "swin-base",
+        "swin-large",
+        "convnext-tiny",
+    ),
+    "wide_and_deep": ("wide-and-deep",),
+    "xception": ("xception",),
+    "resnet": (
+        "resnet18",
+        "resnet34",
+        "resnet50",
+        "resnet101",
+        "resnet152",
+        "resnet200",
+        "resnet50-v1.5",
+        "resnet101-v1.5",
+        "resnet152-v1.5",
+        "resnet200-v1.5",
+        "resnext50-32x4d",
+        "resnext101-32x4d",
+        "resnext101-32x8d",
+        "resnext101-64x4d",
+        "wide-resnet50-2",
+        "se-resnet50",
+        "se-resnext50-32x4d",
+        "se-resnext101-32x4d",
+    ),
+    "unet": ("unet3d",),
+    "vgg": ("vgg11", "vgg13", "vgg16", "vgg19"),
+}
+"""Modules with ``build(name)``: their networks take no sequence length."""
+
+SEQUENCE: dict[str, tuple[str, ...]] = {
+    "gnmt": ("gnmt",),
+    "transformer_xl": ("transformer-xl-base", "transformer-xl-large"),
+    "transformer": tuple(name for names in LANGUAGE.values() for name in names),
+}
+"""Modules with ``build(name, sequence_length)``."""
+
+_HEADINGS = {
+    "detection": ("detection", "detr", "pyramids", "ssd", "unet"),
+    "recommendation": ("recommender", "wide_and_deep"),
+}
+_LANGUAGE = {"encoders": ENCODERS, "decoders: GPT": GPT, "decoders: Llama": LLAMA}
+"""What stands under the headings of ``groups``; every other module makes classifiers of images."""
+
+MODULES = {
+    name: module for table in (FIXED, SEQUENCE) for module, members in table.items() for name in members
+}
+"""By the name of a network."""
+
+
+def names() -> tuple[str, ...]:
+    """Every built-in network, by name; builds none."""
+    return tuple(sorted(MODULES))
+
+
+def groups() -> dict[str, tuple[str, ...]]:
+    """Every built-in network under the heading of its kind, families together; builds none.
+
+    >>> list(groups())
+    ['images', 'detection', 'recommendation', 'encoders', 'decoders: GPT', 'decoders: Llama']
+    """
+    elsewhere = {module for modules in _HEADINGS.values() for module in modules}
+    headings = {"images": tuple(sorted(FIXED.keys() - elsewhere)), **_HEADINGS}
+    result = {
+        heading: tuple(name for module in modules for name in FIXED[module])
+        for heading, modules in headings.items()
+    }
+    for heading, families in _LANGUAGE.items():
+        result[heading] = tuple(name for members in families.values() for name in members)
+    listed = {name for members in result.values() for name in members}
+    result["encoders"] += tuple(name for name in MODULES if name not in listed)
+    return result
