@@ -1,6 +1,7 @@
 """Collective operations and their ranks."""
 
 MESSAGES = {
+    "collective.not_on_links": "unknown {called} {name!r}; {right}",
     "collective.link_twice": "link and intra_link: give one, they are the same",
     "collective.no_size": "size: expected at least one",
     "collective.size": "size = {size!r}: expected 1 B to 1 PB, e.g. '100MB'",
