@@ -61,6 +61,8 @@ class Command:
     """Command lines."""
     bodies: Mapping[str, Mapping[str, Any]]
     """Bodies of HTTP requests, by a word or two."""
+    table: Callable[[Any, Any], Any] | None = None
+    """From an answer and its request to what HTTP answers, where that is not all of ``to_json``."""
     about: str = ""
     """More than the summary, for its help."""
     forms: Mapping[str, Form] = field(default_factory=lambda: TABLE)

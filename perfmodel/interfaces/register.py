@@ -6,7 +6,10 @@ from importlib import import_module
 
 from perfmodel.interfaces.command import Command
 
-NAMES = ("compression", "downpour", "explain", "learning-rate", "model-parallel", "servers")
+NAMES = ("compression", "downpour", "explain", "learning-rate", "model-parallel", "predict", "servers")
+
+OF_HAND = ("predict",)
+"""Commands whose function and call of the client are written by hand: they return the prediction alone."""
 
 
 def command(name: str) -> Command:
