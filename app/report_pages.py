@@ -8,9 +8,9 @@ from typing import Any
 from app import session_hardware
 from app.options import MONEY, values
 from perfmodel.api.layouts import Layouts
-from perfmodel.api.scale import scaling_of
 from perfmodel.comparison import Comparison
 from perfmodel.prediction import Prediction
+from perfmodel.prediction.scaling import scaling_of
 from perfmodel.quote import Checked, Quote
 from perfmodel.reports.page import Page
 from perfmodel.sensitivity.report import SensitivityReport
@@ -83,7 +83,7 @@ def of_layouts(answer: Layouts, command: str, conditions: Conditions) -> Making:
 def of_scaling(predictions: Sequence[Prediction], command: str) -> Making:
     """Return what makes the page of one job on several numbers of accelerators."""
     catalogue = session_hardware.catalogue()
-    scaling = scaling_of([each.scenario["world_size"] for each in predictions], tuple(predictions))
+    scaling = scaling_of(tuple(predictions))
 
     def page() -> Page:
         from perfmodel.reports.scaled import page_of_scaling

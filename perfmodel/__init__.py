@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from perfmodel.api.fleets import fleets
     from perfmodel.api.layouts import layouts
     from perfmodel.api.plan import plan
-    from perfmodel.api.scale import scale
     from perfmodel.api.stragglers import stragglers
     from perfmodel.api.validate import validate
     from perfmodel.client import Client
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
         explain,
         learning_rate,
         model_parallel,
+        scale,
         servers,
     )
     from perfmodel.prediction import Prediction, predict
@@ -106,7 +106,7 @@ _HOMES = {
     "plan": "perfmodel.api.plan",
     "predict": "perfmodel.prediction",
     "read_quote": "perfmodel.quote",
-    "scale": "perfmodel.api.scale",
+    "scale": "perfmodel.interfaces.calls",
     "servers": "perfmodel.interfaces.calls",
     "stragglers": "perfmodel.api.stragglers",
     "sweep": "perfmodel.sweeps",

@@ -8,7 +8,6 @@ import json
 import pydoc
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 from typing import Any, get_args
 
@@ -19,7 +18,6 @@ import perfmodel.cli
 from app.options import MONEY, SCENARIO, options
 from app.plan_form import known as plan_form
 from perfmodel import Scenario, sweep
-from perfmodel.api.scale import COUNTS
 from perfmodel.equations.algorithm import CollectiveName
 from perfmodel.equations.algorithms import ALGORITHMS, GRID_ALGORITHMS
 from perfmodel.equations.sgd_variants import VARIANTS
@@ -57,7 +55,7 @@ MEANT_OTHERWISE = {
 
 
 def parameters(command: str) -> dict[str, click.Option]:
-    found: click.Command = import_module(f"perfmodel.cli.{command}").command
+    found: click.Command = perfmodel.cli.command_of(command)
     return {one.opts[0].removeprefix("--"): one for one in found.params if isinstance(one, click.Option)}
 
 
@@ -288,7 +286,6 @@ def test_defaults_of_commands_are_those_of_the_functions():
     for name, field in (("variant", "variant"), ("workers", "workers"), ("local-steps", "local_steps")):
         assert parameters("stragglers")[name].default == usual[field]
     assert parameters("stragglers")["distribution"].default == usual["distribution"]
-    assert parameters("scale")["gpus"].default == ",".join(map(str, COUNTS))
     assert parameters("plan")["max-gpus"].usual == str(Goal().max_gpus)
     usual = {name: one.default for name, one in inspect.signature(perfmodel.collective).parameters.items()}
     assert parameters("collective")["collective"].default == usual["name"]

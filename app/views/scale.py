@@ -24,9 +24,9 @@ from app.options import MONEY, SCENARIO, convert, one_of, options, some_of
 from app.options import values as option_values
 from app.plain import plain
 from perfmodel.accuracy.scenarios import measured_time
-from perfmodel.api.scale import COLUMNS, notes_of, scaling_of
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction
+from perfmodel.prediction.scaling import COLUMNS, notes_of, scaling_of
 from perfmodel.step.terms import sent
 from perfmodel.units import show, three_digits
 
@@ -129,7 +129,7 @@ def answer_of(
     """Return what ``perfmodel scale --json`` prints of every curve, each row with the name of its curve."""
     rows = []
     for name, line in result.items():
-        scaling = scaling_of([each.scenario["world_size"] for each in line], tuple(line))
+        scaling = scaling_of(tuple(line))
         for row, value in zip(json.loads(scaling.to_json())["rows"], drawn[name], strict=True):
             rows.append({"curve": name, **row, **({} if y in FIELDS else {"cost_per_epoch": value})})
     last = next(iter(result.values()))[-1]

@@ -17,7 +17,7 @@ from perfmodel.step.terms import TERMS
 from perfmodel.units import NOTHING, rate, show, show_range, shown_part
 
 if TYPE_CHECKING:
-    from perfmodel.api.scale import Scaling
+    from perfmodel.prediction.scaling import Scaling
 
 IF_IT_FITTED = "iteration, if it fitted"
 LABEL = 22

@@ -13,6 +13,7 @@ from perfmodel.client.files import Files
 from perfmodel.client.report import Report, TableReport
 from perfmodel.errors import InputError
 from perfmodel.interfaces.calls import Calls
+from perfmodel.interfaces.function import request_of
 from perfmodel.interfaces.register import command
 from perfmodel.prediction import Prediction
 from perfmodel.specs.keywords import scenario_from
@@ -24,17 +25,17 @@ if TYPE_CHECKING:
     from perfmodel.api.collective import Collectives
     from perfmodel.api.layouts import Layouts
     from perfmodel.api.predict import Predicted
-    from perfmodel.api.scale import Scaling
     from perfmodel.api.stragglers import Stragglers
     from perfmodel.comparison import Comparison
     from perfmodel.equations.distribution import Distribution
     from perfmodel.equations.sgd_variants import StragglerPrediction
     from perfmodel.planning.fleets import Fleets
     from perfmodel.prediction.collective import Collective
+    from perfmodel.prediction.scaling import Scaling
     from perfmodel.quote import Checked, Quote
     from perfmodel.sensitivity.until import Enough
     from perfmodel.specs.conditions import Conditions
-    from perfmodel.specs.keywords import Options, SizedOptions
+    from perfmodel.specs.keywords import SizedOptions
 
     AnyConditions = Conditions | Mapping[str, Any] | None
 
@@ -131,19 +132,16 @@ class Client(Calls):
         answer = self._asked("predict", files, scenarios=rows, fields=fields and list(fields))
         return [Report(each) for each in answer["results"]]
 
-    def scale(
-        self, scenario: AnyScenario | None = None, *, gpus: Iterable[int] = (), **options: Unpack[Options]
-    ) -> Scaling:
-        """Return what ``perfmodel.scale`` does."""
-        from perfmodel.api.scale import COUNTS, scaling_of
+    def scale(self, scenario: AnyScenario | None = None, **options: Any) -> Scaling:
+        """Return what ``perfmodel.scale`` does: a prediction of each row, which the answer to it lacks."""
+        from perfmodel.prediction.scaling import scaling_of
 
-        counts = [each.item() if hasattr(each, "item") else each for each in gpus] or list(COUNTS)
-        first = scenario_from(scenario, options)
-        results = self.predict_many(laid_over(_plain(first), {"world_size": count}) for count in counts)
+        request: Any = request_of(command("scale"), (scenario,), options)
+        results = self.predict_many(request.jobs())
         for each in results:
             if "error" in each:
                 raise InputError(each.error["detail"])
-        return scaling_of(counts, tuple(map(Prediction.model_validate, results)))
+        return scaling_of(tuple(map(Prediction.model_validate, results)))
 
     def compare(
         self,
@@ -306,8 +304,9 @@ class Client(Calls):
         InputError : what the function would refuse
         """
         one, files = command(name), Files()
-        one.request(**given)  # refuses here what needs no service
-        return _typed(one.answer, self._asked(one.path, files, **files.of_request(one.request, given)))
+        request = one.request(**given)  # refuses here what needs no service
+        answer = self._asked(one.path, files, **files.of_request(one.request, given))
+        return _typed(one.answer, answer) if one.read is None else one.read(answer, request)
 
     def ask(self, command: str, body: Mapping[str, Any]) -> Any:
         """Return what a command answers to a body, which is sent as it is.

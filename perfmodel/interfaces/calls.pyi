@@ -6,9 +6,10 @@ from perfmodel.interfaces.commands.model_parallel import Point
 from perfmodel.prediction.compressed_exchange import CompressedExchanges
 from perfmodel.prediction.distbelief import Downpour, ModelSpeedups
 from perfmodel.prediction.learning_rates import LearningRates
+from perfmodel.prediction.scaling import Scaling
 from perfmodel.prediction.servers import Arrangements
 from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.keywords import SizedOptions
+from perfmodel.specs.keywords import Options, SizedOptions
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from typing import Any, Literal, Unpack
@@ -211,6 +212,36 @@ def model_parallel(
     [2.2, 2.0]
     """
 
+def scale(
+        scenario: Scenario | Mapping[str, Any] | None = ...,
+        *,
+        gpus: Sequence[int] | int = ...,
+        catalogue: Catalogue | None = ...,
+        **options: Unpack[Options],
+    ) -> Scaling:
+    """Return the time, throughput and efficiency of the same job on several numbers of accelerators.
+
+    Parameters
+    ----------
+    scenario : a training job, or its options by name; None is the usual
+    gpus : [1] Accelerators in the job, a number for each row; in a shell also ranges: 8-64:8.  [default: 1,2,4,8,16,32]
+    catalogue : hardware to choose from; by default what comes with the package
+    options : of a scenario, laid over it; either batch size takes the place of the other
+
+    Raises
+    ------
+    InputError : an unknown name or option, or options that do not go together
+
+    Examples
+    --------
+    >>> from perfmodel import scale
+    >>> scaling = scale(workload="resnet50", gpus=[1, 8, 64])
+    >>> [row.world_size for row in scaling.rows]
+    [1, 8, 64]
+    >>> round(scaling.rows[0].scaling_efficiency, 9)
+    1.0
+    """
+
 def servers(
         *,
         workers: int = ...,
@@ -315,6 +346,14 @@ class Calls:
         point: Point | None = ...,
         peak: bool = ...,
     ) -> ModelSpeedups: ...
+
+    def scale(
+        self,
+        scenario: Scenario | Mapping[str, Any] | None = ...,
+        *,
+        gpus: Sequence[int] | int = ...,
+        **options: Unpack[Options],
+    ) -> Scaling: ...
 
     def servers(
         self,

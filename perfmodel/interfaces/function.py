@@ -62,7 +62,8 @@ def given_by(one: Command, values: Sequence[Any], options: Mapping[str, Any]) ->
     scenario = given.pop("scenario", None)
     if isinstance(scenario, Scenario):
         scenario = scenario.model_dump(exclude_unset=True)
-    return laid_over({} if scenario is None else options_of(scenario), given)
+    request: Any = one.request  # a kind of Scenario
+    return laid_over({} if scenario is None else request.below(options_of(scenario)), given)
 
 
 def own_fields(one: Command) -> dict[str, Declared]:

@@ -150,7 +150,8 @@ def _request(
         made: Any = takes.model_construct(**given)  # each option has checked its value
     else:
         try:
-            made = takes(**laid_over(written, given))
+            job: Any = takes  # a kind of Scenario
+            made = takes(**laid_over(job.below(written), given))
         except InputError as error:
             raise InputError(f"{file}: {error}") from None
     return made if one.typed is None else made.request()

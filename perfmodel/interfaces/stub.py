@@ -20,6 +20,7 @@ HEAD = '"""Made by ``python -m perfmodel.interfaces.stub`` from the register of 
 ALWAYS = (
     "collections.abc.Mapping",
     "collections.abc.Sequence",
+    "perfmodel.specs.keywords.Options",
     "perfmodel.specs.keywords.SizedOptions",
     "typing.Any",
     "typing.Literal",
@@ -77,7 +78,8 @@ def _parameters(parameters: Iterable[Parameter], client: bool = False) -> str:
         if each.kind is Parameter.KEYWORD_ONLY and "*" not in texts:
             texts.append("*")
         if each.kind is Parameter.VAR_KEYWORD:
-            texts.append("**options: Unpack[SizedOptions]")
+            sized = not any(text.startswith("gpus:") for text in texts)
+            texts.append(f"**options: Unpack[{'SizedOptions' if sized else 'Options'}]")
             continue
         default = "" if each.default is Parameter.empty else " = ..."
         texts.append(f"{each.name}: {_type(each.annotation)}{default}")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from perfmodel.api.scale import Scaling
 from perfmodel.prediction.memory_odds import short_verdict
+from perfmodel.prediction.scaling import Scaling
 from perfmodel.reports.figures import overflows
 from perfmodel.reports.page import Listing, Page, Span, Spans
 from perfmodel.reports.sources import sources_behind

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from perfmodel.api.layouts import Layouts
 from perfmodel.api.plan import Plans
-from perfmodel.api.scale import Scaling
 from perfmodel.arguments import FILE, TEXT, a, expect
 from perfmodel.comparison import Comparison
 from perfmodel.errors import InputError
 from perfmodel.planning.fleets.result import Fleets
 from perfmodel.prediction.result import Prediction
+from perfmodel.prediction.scaling import Scaling
 from perfmodel.quote import Quote, check_quote
 from perfmodel.reports.compared import page_of_comparison
 from perfmodel.reports.fleet import page_of_fleets

@@ -7,8 +7,8 @@ from typing_extensions import TypedDict
 from perfmodel.api.layouts import LayoutCell, LayoutRow
 from perfmodel.api.plan import Alternative, Launch, Plan, RejectedPlan, UnpricedMachine
 from perfmodel.api.ruled_out import RuledOut
-from perfmodel.api.scale import ScalingRow
 from perfmodel.prediction import Prediction
+from perfmodel.prediction.scaling import ScalingRow
 from perfmodel.service.answer_parts import Economics, TimeToLoss, TimeToTarget
 from perfmodel.specs.understood import Understood
 

@@ -56,15 +56,6 @@ def check_fields(fields: Sequence[str] | None) -> None:
             raise unknown_name("field", name, PredictAnswer.model_fields)
 
 
-def scale(request: asked.ScaleRequest, catalogue: Catalogue) -> bytes:
-    """Answer ``scale``."""
-    from perfmodel.api.scale import scale
-
-    counts: Any = request.world_size
-    tries(len(counts))
-    return written(scale(request.scenario(), gpus=counts, catalogue=catalogue))
-
-
 def sweep(request: other.SweepRequest, catalogue: Catalogue) -> bytes:
     """Answer ``sweep``."""
     from perfmodel.sweeps.table import MOST_IN_JSON

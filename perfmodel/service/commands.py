@@ -78,15 +78,6 @@ _SUMMARIES = (
         _EXAMPLES["predict"],
     ),
     Command(
-        "scale",
-        "Throughput and scaling efficiency against the number of accelerators.",
-        requests.ScaleRequest,
-        types.ScaleAnswer,
-        answers.scale,
-        "costly",
-        _EXAMPLES["scale"],
-    ),
-    Command(
         "sweep",
         "Every combination of options given as lists.",
         other.SweepRequest,
@@ -203,7 +194,7 @@ def _of_record(one: Record) -> Command:
     def answer(request: Any, catalogue: Catalogue) -> bytes:
         return answers.written(one.run(request, Context(catalogue)))
 
-    return Command(one.path, one.summary, body_of(one.request), one.answer, answer, one.cost, one.bodies)
+    return Command(one.path, one.summary, body_of(one.request), one.answer_json, answer, one.cost, one.bodies)
 
 
 COMMANDS: dict[str, Command] = {each.name: each for each in _SUMMARIES} | {

@@ -6,7 +6,7 @@ widgets of a page and the words of the JSON schema.
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from inspect import Parameter, Signature, cleandoc, get_annotations, signature
 from types import GenericAlias, NoneType, UnionType
@@ -216,14 +216,7 @@ class Described(Record):
 def _reader(one: Declared) -> Callable[[Any], Any] | None:
     """What makes of a text the value that is meant; None where it is the text itself."""
     if one.many:
-        read = _reader(one._replace(many=False)) or (lambda value: value)
-        return lambda values: (
-            (read(values),)
-            if isinstance(values, str | int)
-            else tuple(map(read, values))
-            if isinstance(values, Sequence)
-            else values
-        )
+        return _each(_reader(one._replace(many=False)) or (lambda value: value))
     if one.info.read is not None:
         return _optional(one.info.read)
     if one.choices:
@@ -233,6 +226,19 @@ def _reader(one: Declared) -> Callable[[Any], Any] | None:
     if one.unit in MEASURED:
         return lambda value: parse(value, one.unit) if isinstance(value, str) else value
     return None
+
+
+def _each(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return what reads one value or several, those of numpy too, as a tuple."""
+
+    def listed(values: Any) -> Any:
+        if isinstance(values, str | int | float):
+            return (read(values),)
+        if isinstance(values, bytes | Mapping) or not isinstance(values, Iterable):
+            return values
+        return tuple(read(each.item() if hasattr(each, "item") else each) for each in values)
+
+    return listed
 
 
 def _optional(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
