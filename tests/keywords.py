@@ -9,9 +9,11 @@ import re
 from pathlib import Path
 from typing import Any
 
-import perfmodel.specs.scenario as scenario
+import perfmodel.specs.choices as choices
+import perfmodel.specs.layout as layout
 from perfmodel.specs import keywords
 from perfmodel.specs.options import Declared, declared
+from perfmodel.specs.scenario import Scenario
 
 FILE = Path(keywords.__file__)
 _CLASSES = {"RunOptions(TypedDict": True, "Options(RunOptions": False}
@@ -20,14 +22,14 @@ _CLASSES = {"RunOptions(TypedDict": True, "Options(RunOptions": False}
 
 def _type(one: Declared) -> str:
     of: Any = one.type
-    names = [name for name, kind in vars(scenario).items() if one.choices and kind == of]
+    names = [name for name, kind in (vars(choices) | vars(layout)).items() if one.choices and kind == of]
     kind = names[0] if names else of.__name__
     return kind if one.default is not None else f"{kind} | None"
 
 
 def rewritten(text: str) -> str:
     """Return the file with the options as they are declared; a ValueError where a class is missing."""
-    every = [one for one in declared(scenario.Scenario).values() if one.field != "world_size"]
+    every = [one for one in declared(Scenario).values() if one.field != "world_size"]
     for begins, shared in _CLASSES.items():
         lines = "\n".join(f"    {one.field}: {_type(one)}" for one in every if one.info.plan is shared)
         fields = re.compile(rf'(class {re.escape(begins)}.*?"""\n\n)(.*?)(\n\n\n)', re.DOTALL)

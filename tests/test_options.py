@@ -18,6 +18,7 @@ import perfmodel.cli
 from app.options import MONEY, SCENARIO, options
 from app.plan_form import known as plan_form
 from perfmodel import Scenario, sweep
+from perfmodel.cli import command_of
 from perfmodel.equations.algorithm import CollectiveName
 from perfmodel.equations.algorithms import ALGORITHMS, GRID_ALGORITHMS
 from perfmodel.equations.sgd_variants import VARIANTS
@@ -55,7 +56,7 @@ MEANT_OTHERWISE = {
 
 
 def parameters(command: str) -> dict[str, click.Option]:
-    found: click.Command = perfmodel.cli.command_of(command)
+    found = command_of(command)
     return {one.opts[0].removeprefix("--"): one for one in found.params if isinstance(one, click.Option)}
 
 

@@ -19,8 +19,16 @@ from perfmodel.calibration import calibration
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
 from perfmodel.resolve import resolve
-from perfmodel.specs.choices import WITHIN_A_NODE, Algorithm, Overlap, Precision, Strategy
-from perfmodel.specs.scenario import LARGEST_BATCH_SIZE, LARGEST_WORLD_SIZE, Scenario
+from perfmodel.specs.choices import (
+    LARGEST_BATCH_SIZE,
+    LARGEST_WORLD_SIZE,
+    WITHIN_A_NODE,
+    Algorithm,
+    Overlap,
+    Precision,
+    Strategy,
+)
+from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.software import EARLIEST_YEAR, LATEST_YEAR, USUAL_AGE
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.computation import Computation

@@ -15,8 +15,9 @@ from perfmodel import InputError, Scenario, predict, sweep
 from perfmodel.comparison.case import case_of
 from perfmodel.explanations import explain
 from perfmodel.sensitivity.elasticity import sensitivity
+from perfmodel.specs.choices import LARGEST_WORLD_SIZE
 from perfmodel.specs.options import declared
-from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, OPTIONS, laid_over
+from perfmodel.specs.scenario import OPTIONS, laid_over
 from perfmodel.specs.understood import Understood
 
 ASKED = {"workload": "vgg16", "gpus": 16, "inter-link": "ethernet-25g-tcp", "global_batch_size": 512}

@@ -12,7 +12,7 @@ from perfmodel.cli.export import export_options, take_form
 from perfmodel.cli.options import catalogue_from, scenario_from, scenario_options
 from perfmodel.cli.report import report_file, report_option, typed_command
 from perfmodel.cli.types import Number
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.tables import csv_text, markdown_table
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def command(
         from perfmodel.cli.until import show_enough
 
         if report is not None:
-            raise InputError("--report: of what the time depends on; leave --vary and --until out")
+            raise refusal("sensitivity.report")
         show_enough(vary, until, specs, options)
         return
     from perfmodel.calibration import calibration

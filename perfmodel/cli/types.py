@@ -11,9 +11,9 @@ import click
 
 from perfmodel import units
 from perfmodel.errors import InputError, nearest
+from perfmodel.specs.choices import LARGEST_WORLD_SIZE
 from perfmodel.specs.names import NONE, word_of
 from perfmodel.specs.options import MEASURED, Declared
-from perfmodel.specs.scenario import LARGEST_WORLD_SIZE
 
 MOST_DIGITS = 12
 """Of a whole number; Python refuses to parse numbers of some thousand digits."""

@@ -10,7 +10,7 @@ from perfmodel.cli.economics_options import take_conditions
 from perfmodel.cli.export import exported, take_form
 from perfmodel.cli.options import catalogue_from, scenario_from
 from perfmodel.cli.types import Counts
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.specs.conditions import Conditions
 from perfmodel.tables import markdown_table, with_values
 
@@ -48,11 +48,9 @@ def show_enough(
 
     form = take_form(options)
     if take_conditions(options) != Conditions():
-        raise InputError(
-            "--vary and --until: prices, power and failures have no say; leave their options out"
-        )
+        raise refusal("sensitivity.vary_conditions")
     if vary is None:
-        raise InputError("--until: say what to vary: --vary servers, inter-link, nics or gpus")
+        raise refusal("sensitivity.vary_missing")
     name, equals, text = vary.partition("=")
     name = name.strip().replace("_", "-")
     values = _values(name, text) if equals else None
@@ -79,7 +77,7 @@ def _values(name: str, text: str) -> list[int | str]:
     try:
         return list(Counts().convert(text, None, None))
     except click.BadParameter as error:
-        raise InputError(f"--vary {name}: {error.message}") from None
+        raise refusal("sensitivity.vary_value", name=name, message=error.message) from None
 
 
 def _show(answer: Enough) -> None:

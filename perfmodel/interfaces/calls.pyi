@@ -1,6 +1,7 @@
 """Made by ``python -m perfmodel.interfaces.stub`` from the register of commands."""
 
 from collections.abc import Mapping, Sequence
+from perfmodel.calibration import Calibration
 from perfmodel.explanations.write import Explanation
 from perfmodel.interfaces.commands.model_parallel import Point
 from perfmodel.prediction.compressed_exchange import CompressedExchanges
@@ -122,6 +123,7 @@ def explain(
         *,
         conditions: Conditions | None = ...,
         catalogue: Catalogue | None = ...,
+        constants: Calibration | None = ...,
         **options: Unpack[SizedOptions],
     ) -> Explanation:
     """Return the equations of a prediction, term by term, with every number it took and every source.
@@ -131,6 +133,7 @@ def explain(
     scenario : a training job, or its options by name; None is the usual
     conditions : Prices, power and failures: also money, energy and carbon.
     catalogue : hardware to choose from; by default what comes with the package
+    constants : learned numbers; by default what comes with the package
     options : of a scenario, laid over it; either batch size takes the place of the other
 
     Raises
@@ -217,6 +220,7 @@ def scale(
         *,
         gpus: Sequence[int] | int = ...,
         catalogue: Catalogue | None = ...,
+        constants: Calibration | None = ...,
         **options: Unpack[Options],
     ) -> Scaling:
     """Return the time, throughput and efficiency of the same job on several numbers of accelerators.
@@ -226,6 +230,7 @@ def scale(
     scenario : a training job, or its options by name; None is the usual
     gpus : [1] Accelerators in the job, a number for each row; in a shell also ranges: 8-64:8.  [default: 1,2,4,8,16,32]
     catalogue : hardware to choose from; by default what comes with the package
+    constants : learned numbers; by default what comes with the package
     options : of a scenario, laid over it; either batch size takes the place of the other
 
     Raises

@@ -10,6 +10,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, Literal, NamedTuple
 
+from perfmodel.calibration import Calibration
 from perfmodel.interfaces.forms import TABLE, Form
 from perfmodel.specs.options import Declared, Described, declared
 from perfmodel.specs.scenario import Scenario
@@ -21,6 +22,8 @@ class Context(NamedTuple):
 
     catalogue: Catalogue
     """Hardware to choose from."""
+    constants: Calibration | None = None
+    """Learned numbers; None is what comes with the package."""
     typed: str = ""
     """The line of the shell, for a report."""
 
@@ -79,6 +82,8 @@ class Command:
     """Fields that Python takes without their names, in order; a scenario goes before them."""
     hardware: bool = True
     """Whether it takes hardware of one's own."""
+    constants: bool = False
+    """Whether Python may give other learned numbers."""
     cost: Literal["cheap", "costly"] = "costly"
     """cheap: under 5 ms."""
     without: Mapping[str, str] = field(default_factory=dict)

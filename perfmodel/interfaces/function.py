@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from inspect import Parameter, Signature, cleandoc
+from inspect import Parameter, Signature
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any
 
+from perfmodel.arguments import a, expect
+from perfmodel.calibration import Calibration
 from perfmodel.interfaces.command import Command, Context
+from perfmodel.specs.docstrings import with_parameters
 from perfmodel.specs.options import MEASURED, Declared
 from perfmodel.specs.record import REQUIRED
 from perfmodel.specs.scenario import AnyScenario, Scenario, laid_over, options_of
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 
 SCENARIO = "scenario : a training job, or its options by name; None is the usual"
 OPTIONS = "options : of a scenario, laid over it; either batch size takes the place of the other"
+CONSTANTS = "constants : learned numbers; by default what comes with the package"
 CATALOGUE = "catalogue : hardware to choose from; by default what comes with the package"
 
 
@@ -26,7 +30,9 @@ def function_of(one: Command) -> Callable[..., Any]:
 
     def call(*values: Any, **options: Any) -> Any:
         catalogue = Catalogue.of(options.pop("catalogue", None) if one.hardware else None)
-        return one.run(request_of(one, values, options), Context(catalogue))
+        constants = options.pop("constants", None) if one.constants else None
+        expect(a(Calibration).or_none, constants=constants)
+        return one.run(request_of(one, values, options), Context(catalogue, constants))
 
     parameters = parameters_of(one)
     call.__name__ = call.__qualname__ = one.function
@@ -97,6 +103,9 @@ def parameters_of(one: Command) -> list[Parameter]:
     if one.hardware:
         hardware: Any = Catalogue | None
         parameters.append(Parameter("catalogue", Parameter.KEYWORD_ONLY, default=None, annotation=hardware))
+    if one.constants:
+        learned: Any = Calibration | None
+        parameters.append(Parameter("constants", Parameter.KEYWORD_ONLY, default=None, annotation=learned))
     if one.of_scenario:
         parameters.append(Parameter("options", Parameter.VAR_KEYWORD, annotation=object))
     return parameters
@@ -117,20 +126,15 @@ def annotation_of(one: Declared) -> Any:
 
 def docstring_of(one: Command) -> str:
     """Return the docstring of what the command does, with its options as parameters."""
-    begin, raises, rest = cleandoc(one.run.__doc__ or "").partition("\nRaises\n------\n")
     fields = own_fields(one)
     named = [name for name in fields if name not in one.positional]
-    lines = [f"{name} : {_words(fields[name])}" for name in (*one.positional, *named)]
+    lines = [f"{name} : {fields[name].line}" for name in (*one.positional, *named)]
     if one.of_scenario:
         lines = [SCENARIO, *lines]
     if one.hardware:
         lines.append(CATALOGUE)
+    if one.constants:
+        lines.append(CONSTANTS)
     if one.of_scenario:
         lines.append(OPTIONS)
-    return "\n".join([begin, "Parameters", "----------", *lines, ""]) + raises + rest
-
-
-def _words(one: Declared) -> str:
-    unit = f"[{one.unit}] " if one.unit else ""
-    usual = f"  [default: {one.usual}]" if one.usual else ""
-    return f"{unit}{one.words}{usual}"
+    return with_parameters(one.run.__doc__ or "", lines)

@@ -56,7 +56,7 @@ def click_command(one: Command) -> click.Command:
         request = _request(one, takes, fields, options)
         for name, file in files.items():
             one.writes[name].check(file, request)
-        context = Context(catalogue_from(specs), typed_command())
+        context = Context(catalogue_from(specs), typed=typed_command())
         answer = one.run(request, context)
         for name, file in files.items():
             one.writes[name].write(file, answer, request, context)

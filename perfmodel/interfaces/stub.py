@@ -73,7 +73,7 @@ def _imports(every: Iterable[Command], text: str) -> str:
 def _parameters(parameters: Iterable[Parameter], client: bool = False) -> str:
     texts = ["self"] if client else []
     for each in parameters:
-        if client and each.name == "catalogue":
+        if client and each.name in ("catalogue", "constants"):
             continue
         if each.kind is Parameter.KEYWORD_ONLY and "*" not in texts:
             texts.append("*")

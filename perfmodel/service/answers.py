@@ -11,7 +11,7 @@ import orjson
 
 from perfmodel.attachments import content_of, only_attached
 from perfmodel.candidates import tries, will_try
-from perfmodel.errors import InputError, unknown_name
+from perfmodel.errors import refusal, unknown_name
 from perfmodel.planning import SearchResult
 from perfmodel.sensitivity.until import USUAL_SHARE, VARIED
 from perfmodel.service import other_requests as other
@@ -109,7 +109,7 @@ def plan(request: Any, catalogue: Catalogue) -> bytes:
     options["conditions"] = conditions
     limit, offset = options.pop("limit", None), options.pop("offset", 0)
     if limit is None and offset:
-        raise InputError(f"offset = {offset} goes with limit, the plans of a page")
+        raise refusal("page.offset", "offset", "limit", offset=offset)
     answer = plan(**options, catalogue=catalogue)
     if limit is None:
         return written(answer)
@@ -168,7 +168,7 @@ def sensitivity(request: asked.SensitivityRequest, catalogue: Catalogue) -> byte
         return _enough(request, conditions, catalogue)
     for name in ("until", "values"):
         if getattr(request, name) is not None:
-            raise InputError(f"{name}: say what to vary: {', '.join(VARIED)}")
+            raise refusal("sensitivity.no_vary", name, "vary", known=tuple(VARIED))
     result = sensitivity(request.scenario(), catalogue, None, conditions)
     return encoded(sensitivity_report(result, catalogue, calibration()))
 
@@ -177,7 +177,7 @@ def _enough(request: asked.SensitivityRequest, conditions: Conditions, catalogue
     from perfmodel.api.enough import enough
 
     if conditions != Conditions():
-        raise InputError("conditions: with vary, prices, power and failures have no say; leave them out")
+        raise refusal("sensitivity.conditions", "conditions", "vary")
     vary: Any = request.vary
     until: Any = USUAL_SHARE if request.until is None else request.until
     values: Any = request.values
@@ -246,12 +246,12 @@ def workloads(request: other.WorkloadsRequest, catalogue: Catalogue) -> bytes:
 
         for field in ("name", "sequence_length"):
             if getattr(request, field) is not None:
-                raise InputError(f"{field}: goes without recipes; word leaves those of one network")
+                raise refusal("workloads.recipes", field)
         return encoded(recipe_rows(request.word))
     if request.name is not None:
         return encoded(table_of(workload(request.name, request.sequence_length)))
     if request.sequence_length is not None:
-        raise InputError("sequence_length goes with name, of one network")
+        raise refusal("workloads.sequence_length", "sequence_length", "name")
     names = [name for members in listed(request.word).values() for name in members]
     return encoded([summary_of(workload(name)) for name in names])
 

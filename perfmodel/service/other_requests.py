@@ -7,12 +7,12 @@ from pydantic_core import core_schema
 
 from perfmodel.equations.sgd_variants import Variant
 from perfmodel.service.requests import Count, FileName, Request
-from perfmodel.specs.choices import Placement
+from perfmodel.specs.choices import LARGEST_BATCH_SIZE, Placement
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.kinds import Kind
 from perfmodel.specs.options import Described
 from perfmodel.specs.record import Within
-from perfmodel.specs.scenario import LARGEST_BATCH_SIZE, Scenario
+from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.updates import USUAL_LOCAL_STEPS
 
 _Samples = Annotated[int, Within(ge=1, le=LARGEST_BATCH_SIZE, strict=True)]

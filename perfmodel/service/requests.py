@@ -9,11 +9,12 @@ from typing import Annotated, Any, Literal
 from pydantic_core import core_schema
 
 from perfmodel.sensitivity.until import MOST_VALUES, Varied
+from perfmodel.specs.choices import LARGEST_WORLD_SIZE
 from perfmodel.specs.conditions import LARGEST, Conditions
 from perfmodel.specs.options import Described, OptionInfo, declared
 from perfmodel.specs.record import Within
 from perfmodel.specs.run import MOST_TOKENS, Run
-from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, Scenario
+from perfmodel.specs.scenario import Scenario
 
 FileName = Annotated[
     str, Within(pattern=r"^([A-Za-z0-9-]{1,20}/)?[^./\\\x00-\x1f\x7f][^/\\\x00-\x1f\x7f]{0,199}$")
@@ -103,8 +104,7 @@ def _docstring(words: str, fields: Mapping[str, tuple[type, str]]) -> str:
     lines = []
     for field, (cls, origin) in fields.items():
         one = declared(cls)[origin]
-        unit, usual = f"[{one.unit}] " if one.unit else "", f"  [default: {one.usual}]" if one.usual else ""
-        lines.append(f"{field} : {unit}{one.words}{usual}")
+        lines.append(f"{field} : {one.line}")
     return "\n".join([words, "", "Parameters", "----------", *lines])
 
 

@@ -50,6 +50,7 @@ class Options(RunOptions, total=False):
     """Every option of a ``Scenario`` but the number of accelerators; a test holds the two to each other."""
 
     workload: str
+    lora: int | None
     accelerator: str | None
     node: str | None
     accelerators_per_node: int | None
@@ -65,15 +66,6 @@ class Options(RunOptions, total=False):
     k: int | None
     local_steps: int | None
     backups: int | None
-    tensor_parallel: int
-    pipeline_parallel: int
-    virtual_stages: int
-    context_parallel: int
-    expert_parallel: int
-    sharding: Sharding | None
-    recompute: Recompute | None
-    lora: int | None
-    micro_batch_size: int | None
     servers: int | None
     server_shards: ServerShards | None
     server_node: str | None
@@ -82,6 +74,14 @@ class Options(RunOptions, total=False):
     torus_dimensions: str | None
     overlap: Overlap | None
     compression: str | None
+    tensor_parallel: int
+    pipeline_parallel: int
+    virtual_stages: int
+    context_parallel: int
+    expert_parallel: int
+    sharding: Sharding | None
+    recompute: Recompute | None
+    micro_batch_size: int | None
     precision: Precision | None
     local_batch_size: int | None
     global_batch_size: int | None

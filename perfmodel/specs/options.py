@@ -8,11 +8,12 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
-from inspect import Parameter, Signature, cleandoc, get_annotations, signature
+from inspect import Parameter, Signature, get_annotations, signature
 from types import GenericAlias, NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, NamedTuple, Self, TypeVar, Union, get_args, get_origin
 
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, refusal
+from perfmodel.specs.docstrings import lines_of
 from perfmodel.specs.names import NONE, word_of
 from perfmodel.specs.record import REQUIRED, Record, SameAs
 from perfmodel.units import parse
@@ -96,6 +97,13 @@ class Declared(NamedTuple):
         """What it is, other options by their names in Python and JSON."""
         return self.words_with(lambda field: field)
 
+    @property
+    def line(self) -> str:
+        """What it is, in a line of a docstring, with its unit and its default."""
+        unit = f"[{self.unit}] " if self.unit else ""
+        usual = f"  [default: {self.usual}]" if self.usual else ""
+        return f"{unit}{self.words}{usual}"
+
     def words_with(self, place: Callable[[str], str]) -> str:
         """Return what it is, other options as ``place`` names a field."""
         return _OTHER.sub(lambda match: place(match[1]), self.template)
@@ -168,7 +176,7 @@ class Described(Record):
         try:
             super().__init__(**options)
         except ValueError as error:
-            raise InputError(self.mistake(error, options)) from None
+            raise self.refused(error, options) from None
 
     @classmethod
     def model_validate(cls, given: Any) -> Self:
@@ -176,7 +184,7 @@ class Described(Record):
         if isinstance(given, cls):
             return given
         if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
-            raise InputError(f"expected options by name, not {given!r:.60}")
+            raise refusal("options.no_table", given=given)
         return cls(**given)
 
     @classmethod
@@ -185,17 +193,17 @@ class Described(Record):
         return cls.model_validate(json.loads(text))
 
     @classmethod
-    def mistake(cls, error: Any, options: Mapping[str, Any]) -> str:
-        """Return what is wrong with options, in words for people.
+    def refused(cls, error: Any, options: Mapping[str, Any]) -> InputError:
+        """Return what is wrong with options.
 
         Parameters
         ----------
         error : pydantic's ValidationError
         options : as they were given
         """
-        from perfmodel.specs.mistakes import mistake
+        from perfmodel.specs.mistakes import refused
 
-        return mistake(error, cls, kind="option")
+        return refused(error, cls, kind="option")
 
     @classmethod
     def checked_as(cls, name: str) -> Any:
@@ -284,9 +292,7 @@ def documented(cls: type) -> Callable[[_Function], _Function]:
         for one in declared(cls).values():
             name = one.field if one.field in parameters else one.name.replace("-", "_")
             if name in parameters:
-                unit = f"[{one.unit}] " if one.unit else ""
-                usual = f"  [default: {one.usual}]" if one.usual else ""
-                lines += f"    {name} : {unit}{one.words}{usual}\n"
+                lines += f"    {name} : {one.line}\n"
         function.__doc__ = (function.__doc__ or "").replace("-------\n", f"-------\n{lines}", 1)
         return function
 
@@ -315,31 +321,13 @@ def _described(cls: type) -> dict[str, _Line]:
                 lines[name] = _Line(other.unit, other.template, usual, other.heading)
             else:
                 lines[name] = lines.get(name, _Line())._replace(heading=own.get("heading", ""))
-        for name, (unit, words, usual) in _lines(one).items():
+        for name, (unit, words, usual) in lines_of(one).items():
             before = lines.get(name, _Line())
             lines[name] = _Line(unit or before.unit, words, usual, before.heading)
     return lines
 
 
 _BOUNDS = ("gt", "ge", "le")
-
-
-def _lines(cls: type) -> dict[str, tuple[str, str, str]]:
-    """Unit, words and default of each parameter in the docstring of a class."""
-    _, _, section = cleandoc(cls.__dict__.get("__doc__") or "").partition("Parameters\n----------\n")
-    texts: dict[str, str] = {}
-    name = ""
-    for line in section.partition("\n\n")[0].splitlines():
-        if line.startswith(" "):
-            texts[name] += f" {line.strip()}"
-        else:
-            name, _, texts[name] = line.partition(" : ")
-    lines = {}
-    for name, text in texts.items():
-        unit, _, rest = text[1:].partition("] ") if text.startswith("[") else ("", "", text)
-        words, _, default = rest.partition("[default: ")
-        lines[name] = (unit, words.rstrip(), default.removesuffix("]"))
-    return lines
 
 
 def _fields(cls: type) -> Iterator[tuple[str, Any, list[Any], Any]]:

@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from perfmodel.specs.choices import Algorithm, Precision, StrategyOfCopies
+from perfmodel.specs.choices import LARGEST_BATCH_SIZE, SYNONYMS, Algorithm, Precision, StrategyOfCopies
 from perfmodel.specs.conditions import LARGEST, Conditions
 from perfmodel.specs.options import Described, OptionInfo
 from perfmodel.specs.record import Within, fresh
-from perfmodel.specs.scenario import LARGEST_BATCH_SIZE, SYNONYMS
 
 LARGEST_SEARCH = 65_536
 """GPUs of a search; beyond, ask for fewer machines."""

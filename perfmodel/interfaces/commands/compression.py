@@ -3,11 +3,11 @@
 from typing import TYPE_CHECKING, Annotated
 
 from perfmodel.interfaces.command import Command, Context
-from perfmodel.specs.choices import Placement
+from perfmodel.specs.choices import LARGEST_WORLD_SIZE, Placement
 from perfmodel.specs.compression import KINDS, parse_scheme
 from perfmodel.specs.options import Described, OptionInfo
 from perfmodel.specs.record import Within, same_as
-from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, Scenario
+from perfmodel.specs.scenario import Scenario
 
 if TYPE_CHECKING:
     from perfmodel.prediction.compressed_exchange import CompressedExchanges

@@ -37,7 +37,7 @@ def run(request: ExplainRequest, context: Context) -> "Explanation":
     """
     from perfmodel.explanations import explain
 
-    return explain(request.alone(), context.catalogue, None, request.conditions)
+    return explain(request.alone(), context.catalogue, context.constants, request.conditions)
 
 
 def text(answer: "Explanation", request: object) -> None:
@@ -64,6 +64,7 @@ COMMAND = Command(
     request=ExplainRequest,
     answers=("perfmodel.explanations.write:Explanation",),
     run=run,
+    constants=True,
     text=text,
     forms={
         "latex": Form("Print a LaTeX document.", _latex),

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from perfmodel.interfaces.command import Command, Context, Writes
 from perfmodel.interfaces.forms import JSON, Form
 from perfmodel.interfaces.report import report
+from perfmodel.specs.choices import LARGEST_WORLD_SIZE
 from perfmodel.specs.options import OptionInfo
 from perfmodel.specs.record import Within
-from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, Scenario, field_of
+from perfmodel.specs.scenario import Scenario, field_of
 
 if TYPE_CHECKING:
     from perfmodel.prediction.scaling import Scaling
@@ -81,7 +82,7 @@ def run(request: ScaleRequest, context: Context) -> "Scaling":
 
     jobs = request.jobs()
     tries(len(jobs))
-    return scaling_of(tuple(predict(job, context.catalogue) for job in jobs))
+    return scaling_of(tuple(predict(job, context.catalogue, context.constants) for job in jobs))
 
 
 def text(answer: "Scaling", request: object) -> None:
@@ -130,6 +131,7 @@ COMMAND = Command(
     json=("perfmodel.service.answer_types:ScaleAnswer",),
     run=run,
     text=text,
+    constants=True,
     forms={
         "json": JSON,
         "csv": Form("Print CSV.", _csv),

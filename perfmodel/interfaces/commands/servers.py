@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from perfmodel.interfaces.command import Command, Context
 from perfmodel.resolve import DEFAULT_INTER_LINK
+from perfmodel.specs.choices import LARGEST_WORLD_SIZE
 from perfmodel.specs.options import Described, OptionInfo
 from perfmodel.specs.record import Within, same_as
-from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, Scenario
+from perfmodel.specs.scenario import Scenario
 
 if TYPE_CHECKING:
     from perfmodel.prediction.servers import Arrangements
