@@ -18,7 +18,6 @@ TYPE_CHECKING = False  # as of typing, which takes half of the time in which Ctr
 if TYPE_CHECKING:
     from perfmodel.api.adaptive_synchrony import adaptive_synchrony
     from perfmodel.api.calibrate import calibrate
-    from perfmodel.api.collective import collective
     from perfmodel.api.compare import compare
     from perfmodel.api.enough import enough
     from perfmodel.api.fleets import fleets
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from perfmodel.client import Client
     from perfmodel.errors import InputError
     from perfmodel.interfaces.calls import (
+        collective,
         compression,
         downpour,
         explain,
@@ -93,7 +93,7 @@ _HOMES = {
     "adaptive_synchrony": "perfmodel.api.adaptive_synchrony",
     "calibrate": "perfmodel.api.calibrate",
     "check_quote": "perfmodel.quote",
-    "collective": "perfmodel.api.collective",
+    "collective": "perfmodel.interfaces.calls",
     "compare": "perfmodel.api.compare",
     "compression": "perfmodel.interfaces.calls",
     "downpour": "perfmodel.interfaces.calls",

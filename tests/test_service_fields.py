@@ -47,7 +47,7 @@ MISTAKES: list[tuple[str, dict[str, Any], str, Any, str]] = [
     ("compare", {"scenarios": [{}, 7]}, "scenarios.1", 7, "expected a table"),
     ("compare", {"scenarios": [{}]}, "scenarios", [{}], "at least 2"),
     ("compare", {"scenarios": [{}, {"gpus": -1}]}, "scenarios.1.gpus", -1, "greater than or equal to 1"),
-    ("collective", {"ranks": 8, "size": {}}, "size", {}, "expected a number or text or a list"),
+    ("collective", {"ranks": 8, "size": {}}, "size", {}, "expected a number"),
     ("collective", {"ranks": 8, "size": []}, "size", [], "expected at least one"),
     (
         "collective",

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfmodel import InputError, explain, predict, sweep
-from perfmodel.api.collective import collective
+from perfmodel import InputError, collective, explain, predict, sweep
 from perfmodel.equations.tables import table_memory_bytes, table_message_bytes, touched_parameters
 from perfmodel.workloads import workload
 from perfmodel.workloads.tables import tables_apart

@@ -23,7 +23,6 @@ from perfmodel.specs.scenario import AnyScenario, Scenario, laid_over, options_o
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from perfmodel.api.collective import Collectives
     from perfmodel.api.layouts import Layouts
     from perfmodel.api.predict import Predicted
     from perfmodel.api.stragglers import Stragglers
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from perfmodel.equations.distribution import Distribution
     from perfmodel.equations.sgd_variants import StragglerPrediction
     from perfmodel.planning.fleets import Fleets
-    from perfmodel.prediction.collective import Collective
     from perfmodel.prediction.scaling import Scaling
     from perfmodel.quote import Checked, Quote
     from perfmodel.sensitivity.until import Enough
@@ -168,16 +166,6 @@ class Client(Calls):
             recipe=recipe,
         )
         return Comparison.model_validate(answer)
-
-    def collective(self, name: str = "all-reduce", **options: Any) -> Collective | Collectives:
-        """Return what ``perfmodel.collective`` does."""
-        from perfmodel.api.collective import Collectives
-        from perfmodel.prediction.collective import Collective
-
-        answer = self._asked("collective", Files(), name=name, **options)
-        if isinstance(answer, list):
-            return Collectives(tuple(map(Collective.model_validate, answer)))
-        return Collective.model_validate(answer)
 
     def layouts(self, workload: str, *, conditions: AnyConditions = None, **options: Any) -> Layouts:
         """Return what ``perfmodel.layouts`` does."""

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from perfmodel.calibration import Calibration
 from perfmodel.explanations.write import Explanation
 from perfmodel.interfaces.commands.model_parallel import Point
+from perfmodel.prediction.collective import Collective
+from perfmodel.prediction.collectives import Collectives
 from perfmodel.prediction.compressed_exchange import CompressedExchanges
 from perfmodel.prediction.distbelief import Downpour, ModelSpeedups
 from perfmodel.prediction.learning_rates import LearningRates
@@ -13,7 +15,135 @@ from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.keywords import Options, SizedOptions
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
-from typing import Any, Literal, Unpack
+from typing import Any, Literal, Unpack, overload
+
+@overload
+def collective(
+        name: Literal['all-reduce', 'reduce-scatter', 'all-gather', 'broadcast', 'all-to-all', 'send-receive'] = ...,
+        *,
+        ranks: int,
+        size: float | str,
+        algorithm: str = ...,
+        accelerator: str | None = ...,
+        node: str | None = ...,
+        intra_link: str | None = ...,
+        inter_link: str | None = ...,
+        nodes: int | None = ...,
+        nics: int | None = ...,
+        connections: int | None = ...,
+        network_cap: bool = ...,
+        rack_nodes: int | None = ...,
+        oversubscription: float | None = ...,
+        placement: Literal['contiguous', 'random'] | None = ...,
+        torus_dimensions: str | None = ...,
+        gpus: int | None = ...,
+        link: str | None = ...,
+        catalogue: Catalogue | None = ...,
+    ) -> Collective:
+    """Return the time of one collective on its own, its algorithm, and how close that is to the bound.
+
+    Parameters
+    ----------
+    name : What ranks do.  [default: all-reduce]
+    ranks : [1] Ranks in the collective.
+    size : [B] Buffer on one rank: 100MB; of a list, or in a shell 1KB..1GB, a table.
+    algorithm : auto (as NCCL chooses), best (the cheapest by our formulas), or a name: ring, tree, ...  [default: auto]
+    accelerator : What each rank is, e.g. h100-sxm5-80gb.  [default: that of the node]
+    node : Machine the ranks lie on, with its links and adapters, e.g. dgx-1v.  [default: the accelerator's usual one]
+    intra_link : Link between the ranks of a node, e.g. nvlink3-nvswitch.  [default: that of the machine]
+    inter_link : Link between nodes, e.g. ib-hdr-200g.  [default: that of the machine]
+    nodes : [1] Nodes.  [default: as the machine holds the ranks, else 1; with a link between nodes up to 8 on each]
+    nics : [1] Network adapters per node.  [default: those of the machine, else 1]
+    connections : [1] TCP connections between two nodes.  [default: NCCL's 16]
+    network_cap : Whether the network limit of a rented machine holds, over its own link or another.
+    rack_nodes : [1] Nodes under one switch, with oversubscription or --algorithm multi-ring.
+    oversubscription : [1] Bandwidth into a rack over bandwidth out of it, e.g. 4.  [default: 1]
+    placement : How the job's ring lies on the racks.  [default: contiguous]
+    torus_dimensions : Ranks in a row x ranks in a column of the torus, e.g. 4x8, with --algorithm torus.  [default: a node a row, or the most square]
+    gpus : Another name of ranks.
+    link : Another name of intra_link.
+    catalogue : hardware to choose from; by default what comes with the package
+
+    Raises
+    ------
+    InputError : an unknown name, a size from none to 1 PB, ranks that do not spread evenly, no link
+
+    Examples
+    --------
+    Eight ranks send 2 x 7/8 of the buffer each:
+
+    >>> from perfmodel import collective
+    >>> collective("all-reduce", ranks=8, size="100MB", link="nvlink3-nvswitch").bytes_per_rank
+    175000000.0
+    >>> [row.algorithm for row in collective(ranks=16, size=["1KB", "1GB"], node="dgx-a100").rows]
+    ['tree', 'ring']
+    >>> collective(ranks=16, size="1GB", accelerator="a100-sxm4-40gb").warnings[0]
+    'taken: --node dgx-a100-40gb, the usual machine of a100-sxm4-40gb'
+    """
+
+@overload
+def collective(
+        name: Literal['all-reduce', 'reduce-scatter', 'all-gather', 'broadcast', 'all-to-all', 'send-receive'] = ...,
+        *,
+        ranks: int,
+        size: list[float] | list[int] | list[str] | tuple[float | str, ...],
+        algorithm: str = ...,
+        accelerator: str | None = ...,
+        node: str | None = ...,
+        intra_link: str | None = ...,
+        inter_link: str | None = ...,
+        nodes: int | None = ...,
+        nics: int | None = ...,
+        connections: int | None = ...,
+        network_cap: bool = ...,
+        rack_nodes: int | None = ...,
+        oversubscription: float | None = ...,
+        placement: Literal['contiguous', 'random'] | None = ...,
+        torus_dimensions: str | None = ...,
+        gpus: int | None = ...,
+        link: str | None = ...,
+        catalogue: Catalogue | None = ...,
+    ) -> Collectives:
+    """Return the time of one collective on its own, its algorithm, and how close that is to the bound.
+
+    Parameters
+    ----------
+    name : What ranks do.  [default: all-reduce]
+    ranks : [1] Ranks in the collective.
+    size : [B] Buffer on one rank: 100MB; of a list, or in a shell 1KB..1GB, a table.
+    algorithm : auto (as NCCL chooses), best (the cheapest by our formulas), or a name: ring, tree, ...  [default: auto]
+    accelerator : What each rank is, e.g. h100-sxm5-80gb.  [default: that of the node]
+    node : Machine the ranks lie on, with its links and adapters, e.g. dgx-1v.  [default: the accelerator's usual one]
+    intra_link : Link between the ranks of a node, e.g. nvlink3-nvswitch.  [default: that of the machine]
+    inter_link : Link between nodes, e.g. ib-hdr-200g.  [default: that of the machine]
+    nodes : [1] Nodes.  [default: as the machine holds the ranks, else 1; with a link between nodes up to 8 on each]
+    nics : [1] Network adapters per node.  [default: those of the machine, else 1]
+    connections : [1] TCP connections between two nodes.  [default: NCCL's 16]
+    network_cap : Whether the network limit of a rented machine holds, over its own link or another.
+    rack_nodes : [1] Nodes under one switch, with oversubscription or --algorithm multi-ring.
+    oversubscription : [1] Bandwidth into a rack over bandwidth out of it, e.g. 4.  [default: 1]
+    placement : How the job's ring lies on the racks.  [default: contiguous]
+    torus_dimensions : Ranks in a row x ranks in a column of the torus, e.g. 4x8, with --algorithm torus.  [default: a node a row, or the most square]
+    gpus : Another name of ranks.
+    link : Another name of intra_link.
+    catalogue : hardware to choose from; by default what comes with the package
+
+    Raises
+    ------
+    InputError : an unknown name, a size from none to 1 PB, ranks that do not spread evenly, no link
+
+    Examples
+    --------
+    Eight ranks send 2 x 7/8 of the buffer each:
+
+    >>> from perfmodel import collective
+    >>> collective("all-reduce", ranks=8, size="100MB", link="nvlink3-nvswitch").bytes_per_rank
+    175000000.0
+    >>> [row.algorithm for row in collective(ranks=16, size=["1KB", "1GB"], node="dgx-a100").rows]
+    ['tree', 'ring']
+    >>> collective(ranks=16, size="1GB", accelerator="a100-sxm4-40gb").warnings[0]
+    'taken: --node dgx-a100-40gb, the usual machine of a100-sxm4-40gb'
+    """
 
 def compression(
         scheme: Sequence[str] | str = ...,
@@ -282,6 +412,54 @@ def servers(
 
 class Calls:
     def answer_of(self, command: str, given: Mapping[str, Any]) -> Any: ...
+
+    @overload
+    def collective(
+        self,
+        name: Literal['all-reduce', 'reduce-scatter', 'all-gather', 'broadcast', 'all-to-all', 'send-receive'] = ...,
+        *,
+        ranks: int,
+        size: float | str,
+        algorithm: str = ...,
+        accelerator: str | None = ...,
+        node: str | None = ...,
+        intra_link: str | None = ...,
+        inter_link: str | None = ...,
+        nodes: int | None = ...,
+        nics: int | None = ...,
+        connections: int | None = ...,
+        network_cap: bool = ...,
+        rack_nodes: int | None = ...,
+        oversubscription: float | None = ...,
+        placement: Literal['contiguous', 'random'] | None = ...,
+        torus_dimensions: str | None = ...,
+        gpus: int | None = ...,
+        link: str | None = ...,
+    ) -> Collective: ...
+
+    @overload
+    def collective(
+        self,
+        name: Literal['all-reduce', 'reduce-scatter', 'all-gather', 'broadcast', 'all-to-all', 'send-receive'] = ...,
+        *,
+        ranks: int,
+        size: list[float] | list[int] | list[str] | tuple[float | str, ...],
+        algorithm: str = ...,
+        accelerator: str | None = ...,
+        node: str | None = ...,
+        intra_link: str | None = ...,
+        inter_link: str | None = ...,
+        nodes: int | None = ...,
+        nics: int | None = ...,
+        connections: int | None = ...,
+        network_cap: bool = ...,
+        rack_nodes: int | None = ...,
+        oversubscription: float | None = ...,
+        placement: Literal['contiguous', 'random'] | None = ...,
+        torus_dimensions: str | None = ...,
+        gpus: int | None = ...,
+        link: str | None = ...,
+    ) -> Collectives: ...
 
     def compression(
         self,

@@ -64,6 +64,8 @@ class Command:
     """Bodies of HTTP requests, by a word or two."""
     about: str = ""
     """More than the summary, for its help."""
+    several: str = ""
+    """Field on which it hangs which of two answers there is: that of a list, or of ``all``, is the second."""
     json: tuple[str, ...] = ()
     """Types of the answer's JSON, as ``module:name``, where those are not the types of the answer."""
     read: Callable[[Any, Any], Any] | None = None

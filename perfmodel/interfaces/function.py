@@ -76,11 +76,17 @@ def own_fields(one: Command) -> dict[str, Declared]:
     """Return what a function names, by its name there: of a scenario only what the request changes."""
     usual = Scenario.model_fields if one.of_scenario else {}
     changed = one.request.model_fields
-    return {
+    own = {
         each.name.replace("-", "_") if name in usual else name: each
         for name, each in one.fields.items()
         if name not in usual or changed[name] != usual[name]
     }
+    older = {
+        each.info.old: each._replace(default=None, template=f"Another name of {name}.", usual="", unit="")
+        for name, each in own.items()
+        if each.info.old
+    }
+    return own | older
 
 
 def parameters_of(one: Command) -> list[Parameter]:
@@ -119,7 +125,7 @@ def _default(one: Declared, positional: bool) -> Any:
 def annotation_of(one: Declared) -> Any:
     """Return what a function takes for an option: a number with a unit also as a text."""
     kind: Any = one.type | str if one.unit in MEASURED and one.type is float else one.type
-    if one.many:
+    if one.many or one.info.several:
         return GenericAlias(Sequence, (kind,)) | kind
     return kind | None if one.default is None else kind
 

@@ -28,6 +28,8 @@ from perfmodel.step.all_reduce import ONLY_WHEN_ASKED, all_reduce_times
 from perfmodel.step.fabric import Fabric
 from perfmodel.step.layout import Group
 from perfmodel.step.ports import port_limits, ring_bandwidth
+from perfmodel.tables import Record as Row
+from perfmodel.tables import flat
 from perfmodel.units import show, show_range
 
 Way = tuple[float, str, Any]
@@ -107,6 +109,10 @@ class Collective(Record):
     def where(self) -> str:
         """Where the ranks lie."""
         return f"on {self.nodes} nodes" if self.nodes > 1 else "in one node"
+
+    def records(self) -> list[Row]:
+        """Return a row, the runner-up in columns of its own."""
+        return [flat(self.model_dump(exclude={"warnings"}))]
 
     def to_json(self) -> str:
         """Return what ``perfmodel collective --json`` prints."""

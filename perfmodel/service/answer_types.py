@@ -8,6 +8,7 @@ from perfmodel.api.layouts import LayoutCell, LayoutRow
 from perfmodel.api.plan import Alternative, Launch, Plan, RejectedPlan, UnpricedMachine
 from perfmodel.api.ruled_out import RuledOut
 from perfmodel.prediction import Prediction
+from perfmodel.prediction.collective import Collective
 from perfmodel.prediction.scaling import ScalingRow
 from perfmodel.service.answer_parts import Economics, TimeToLoss, TimeToTarget
 from perfmodel.specs.understood import Understood
@@ -22,6 +23,10 @@ class PredictAnswer(Prediction):
     """Error against time of every strategy, where it was asked for."""
     economics: Economics | None = None
     """Time, cost, energy and carbon, where they were asked for."""
+
+
+CollectiveRows = list[Collective]
+"""A collective by message size."""
 
 
 class ScaleAnswer(TypedDict):

@@ -143,13 +143,6 @@ def compare(request: asked.CompareRequest, catalogue: Catalogue) -> bytes:
     )
 
 
-def collective(request: other.CollectiveRequest, catalogue: Catalogue) -> bytes:
-    """Answer ``collective``."""
-    from perfmodel.api.collective import collective
-
-    return written(collective(**options_of(request), catalogue=catalogue))
-
-
 def stragglers(request: other.StragglersRequest, catalogue: Catalogue) -> bytes:
     """Answer ``stragglers``."""
     from perfmodel.api.stragglers import stragglers

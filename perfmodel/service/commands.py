@@ -18,7 +18,6 @@ from perfmodel.interfaces.command import Context
 from perfmodel.interfaces.http import body_of
 from perfmodel.interfaces.register import commands
 from perfmodel.planning.fleets import Fleets
-from perfmodel.prediction.collective import Collective
 from perfmodel.quote.answer import QuoteAnswer
 from perfmodel.sensitivity.report import SensitivityReport
 from perfmodel.sensitivity.until import Enough
@@ -112,15 +111,6 @@ _SUMMARIES = (
         answers.compare,
         "costly",
         _EXAMPLES["compare"],
-    ),
-    Command(
-        "collective",
-        "How long a collective takes, by which algorithm, and how close that is to the bound.",
-        other.CollectiveRequest,
-        Collective | list[Collective],
-        answers.collective,
-        "costly",
-        _EXAMPLES["collective"],
     ),
     Command(
         "stragglers",

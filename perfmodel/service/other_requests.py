@@ -7,7 +7,7 @@ from pydantic_core import core_schema
 
 from perfmodel.equations.sgd_variants import Variant
 from perfmodel.service.requests import Count, FileName, Request
-from perfmodel.specs.choices import LARGEST_BATCH_SIZE, Placement
+from perfmodel.specs.choices import LARGEST_BATCH_SIZE
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.kinds import Kind
 from perfmodel.specs.options import Described
@@ -27,16 +27,6 @@ class Amount:
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
         """Take either; the command reads the text."""
         return core_schema.union_schema([core_schema.float_schema(strict=True), core_schema.str_schema()])
-
-
-class Amounts:
-    """An amount, or a list of them."""
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        """Take one or several."""
-        one = Amount.__get_pydantic_core_schema__(source, handler)
-        return core_schema.union_schema([one, core_schema.list_schema(one, min_length=1, max_length=1000)])
 
 
 class TableOrName:
@@ -86,47 +76,6 @@ class LayoutsRequest(Request):
     lora: Count | None = None
     top: Count | None = None
     conditions: Conditions | None = None
-
-
-class CollectiveRequest(Request):
-    """One collective on its own, of one message size or of several.
-
-    Parameters
-    ----------
-    name : What ranks do: all-reduce, reduce-scatter, all-gather, broadcast, all-to-all, send-receive.
-    ranks : [1] Ranks in the collective.
-    size : [B] Buffer on one rank: a number, a text such as "100MB", or a list of them for a table.
-    algorithm : auto (as NCCL chooses), best (the cheapest by our formulas), or a name: ring, tree, ...
-    accelerator : What each rank is, e.g. h100-sxm5-80gb.  [default: that of the node]
-    node : Machine the ranks lie on, with its links and adapters.  [default: the accelerator's usual one]
-    intra_link : Link between the ranks of a node.  [default: that of the machine]
-    inter_link : Link between nodes.  [default: that of the machine]
-    nodes : [1] Nodes.  [default: as the machine holds the ranks, else 1; with inter_link up to 8 on each]
-    nics : [1] Network adapters per node.  [default: those of the machine, else 1]
-    connections : [1] TCP connections between two nodes.  [default: NCCL's 16]
-    network_cap : Whether the network limit of a rented machine holds, over its own link or another.
-    rack_nodes : [1] Nodes under one switch.
-    oversubscription : [1] Bandwidth into a rack over bandwidth out of it.
-    placement : How the ring lies on the racks.
-    torus_dimensions : Ranks in a row x ranks in a column, e.g. 4x8, with the algorithm torus.
-    """
-
-    name: str = "all-reduce"
-    ranks: Count
-    size: Amounts
-    algorithm: str = "auto"
-    accelerator: str | None = None
-    node: str | None = None
-    intra_link: str | None = None
-    inter_link: str | None = None
-    nodes: Count | None = None
-    nics: Count | None = None
-    connections: Count | None = None
-    network_cap: bool = True
-    rack_nodes: Count | None = None
-    oversubscription: Annotated[float, Within(ge=1, le=1e6)] | None = None
-    placement: Placement | None = None
-    torus_dimensions: str | None = None
 
 
 class StragglersRequest(Request):

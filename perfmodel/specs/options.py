@@ -63,6 +63,8 @@ class OptionInfo(NamedTuple):
     """How that text is written, in capitals: ``MACHINES:SPEED-UP``."""
     old: str = ""
     """An older name, which keeps working and is not shown."""
+    several: int = 0
+    """How many values a list may have that is given in place of one value; 0 where none may."""
 
 
 class Declared(NamedTuple):
@@ -179,6 +181,14 @@ class Described(Record):
             raise self.refused(error, options) from None
 
     @classmethod
+    def as_written(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return options under the names of the fields, of which some have older names."""
+        older = {one.info.old: name for name, one in declared(cls).items() if one.info.old not in ("", name)}  # type: ignore[arg-type]
+        if twice := [(old, name) for old, name in older.items() if {old, name} <= given.keys()]:
+            raise refusal("scenario.twice", *twice[0], field=twice[0][0], key=twice[0][1])
+        return {older.get(name, name): value for name, value in given.items()} if older else given
+
+    @classmethod
     def model_validate(cls, given: Any) -> Self:
         """Return what the class makes of options by name; errors as of the class."""
         if isinstance(given, cls):
@@ -218,7 +228,26 @@ class Described(Record):
         if one.info.read is not None:
             kinds = [{"type": "string"}, *([{"type": "null"}] if one.default is None else [])]
             kind = Annotated[kind, WithJsonSchema({"anyOf": kinds})]
-        return Annotated[kind, words] if read is None else Annotated[kind, BeforeValidator(read), words]
+        if read is not None:
+            kind = Annotated[kind, BeforeValidator(read)]
+        return Annotated[(kind, *([_OneOrMany(one.info.several)] if one.info.several else []), words)]
+
+
+class _OneOrMany(NamedTuple):
+    """One value, or a list of at most so many."""
+
+    most: int
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        """Take either."""
+        from pydantic_core import core_schema
+
+        one = handler(source)
+        many = core_schema.tuple_variable_schema(one, min_length=1, max_length=self.most)
+        return core_schema.tagged_union_schema(
+            {"float": one, "list[float]": many},
+            lambda value: "list[float]" if isinstance(value, list | tuple) else "float",
+        )
 
 
 def _reader(one: Declared) -> Callable[[Any], Any] | None:
