@@ -17,19 +17,19 @@ from app.search_worker import Searched, counted
 from perfmodel.api.compare import compare
 from perfmodel.api.layouts import Layouts
 from perfmodel.api.predict import predicted
-from perfmodel.api.stragglers import Stragglers, stragglers
 from perfmodel.cli.app import SERVER, TOKEN
 from perfmodel.client import Client, ServiceError
 from perfmodel.client.connection import refusal_of
 from perfmodel.collectives.place import Point
 from perfmodel.comparison import Comparison, case_of
 from perfmodel.errors import InputError
-from perfmodel.interfaces.calls import learning_rate
+from perfmodel.interfaces.calls import learning_rate, stragglers
 from perfmodel.planning import Goal
 from perfmodel.planning.caveats import harder
 from perfmodel.prediction import Prediction, predict
 from perfmodel.prediction.collective import Collective, algorithms, collective
 from perfmodel.prediction.learning_rates import LearningRates
+from perfmodel.prediction.stragglers import Stragglers
 from perfmodel.quote import Checked, Quote
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.scenario import Scenario
@@ -130,8 +130,7 @@ class Answering:
 
     def stragglers(self, **options: Any) -> Stragglers:
         """Return every variant of SGD, as ``perfmodel.stragglers`` does."""
-        answer: Stragglers = stragglers(**options)
-        return answer
+        return stragglers(**options)
 
     def learning_rate(self, *sizes: float, **options: Any) -> LearningRates:
         """Return rates, as ``perfmodel.learning_rate`` does."""
@@ -212,7 +211,7 @@ class _AnsweringByService(Answering):
         }
 
     def stragglers(self, **options: Any) -> Stragglers:
-        return self._client.stragglers(**options)  # type: ignore[return-value]  # of every variant
+        return self._client.stragglers(**options)
 
     def learning_rate(self, *sizes: float, **options: Any) -> LearningRates:
         return self._client.learning_rate(*sizes, **options)  # type: ignore[arg-type]

@@ -16,18 +16,17 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # as of typing, which takes half of the time in which Ctrl-C cannot be caught yet
 if TYPE_CHECKING:
-    from perfmodel.api.adaptive_synchrony import adaptive_synchrony
     from perfmodel.api.calibrate import calibrate
     from perfmodel.api.compare import compare
     from perfmodel.api.enough import enough
     from perfmodel.api.fleets import fleets
     from perfmodel.api.layouts import layouts
     from perfmodel.api.plan import plan
-    from perfmodel.api.stragglers import stragglers
     from perfmodel.api.validate import validate
     from perfmodel.client import Client
     from perfmodel.errors import InputError
     from perfmodel.interfaces.calls import (
+        adaptive_synchrony,
         collective,
         compression,
         downpour,
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
         model_parallel,
         scale,
         servers,
+        stragglers,
     )
     from perfmodel.prediction import Prediction, predict
     from perfmodel.quote import check_quote, read_quote
@@ -90,7 +90,7 @@ _HOMES = {
     "InputError": "perfmodel.errors",
     "Prediction": "perfmodel.prediction",
     "Scenario": "perfmodel.specs.scenario",
-    "adaptive_synchrony": "perfmodel.api.adaptive_synchrony",
+    "adaptive_synchrony": "perfmodel.interfaces.calls",
     "calibrate": "perfmodel.api.calibrate",
     "check_quote": "perfmodel.quote",
     "collective": "perfmodel.interfaces.calls",
@@ -108,7 +108,7 @@ _HOMES = {
     "read_quote": "perfmodel.quote",
     "scale": "perfmodel.interfaces.calls",
     "servers": "perfmodel.interfaces.calls",
-    "stragglers": "perfmodel.api.stragglers",
+    "stragglers": "perfmodel.interfaces.calls",
     "sweep": "perfmodel.sweeps",
     "validate": "perfmodel.api.validate",
     "workload": "perfmodel.workloads",

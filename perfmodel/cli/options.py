@@ -43,6 +43,8 @@ def option_of(one: Declared, many: bool = False, **changed: Any) -> Callable[[_C
         "usual": "" if "help" in changed else one.usual,
         "old": [f"--{one.info.old}"] if one.info.old else [],
     }
+    if one.many and one.info.commas:
+        settings["multiple"] = True
     if changed.get("required"):
         del settings["default"]  # None would be a value
     name = changed.pop("name", one.field)

@@ -25,10 +25,7 @@ if TYPE_CHECKING:
 
     from perfmodel.api.layouts import Layouts
     from perfmodel.api.predict import Predicted
-    from perfmodel.api.stragglers import Stragglers
     from perfmodel.comparison import Comparison
-    from perfmodel.equations.distribution import Distribution
-    from perfmodel.equations.sgd_variants import StragglerPrediction
     from perfmodel.planning.fleets import Fleets
     from perfmodel.prediction.scaling import Scaling
     from perfmodel.quote import Checked, Quote
@@ -177,17 +174,6 @@ class Client(Calls):
         answer["rows"] = answer.pop("layouts")
         answer["question"] = {"workload": workload, **options}
         return _typed(Layouts, answer)  # type: ignore[no-any-return]
-
-    def stragglers(
-        self, variant: str = "all", *, distribution: str | Distribution | None = None, **options: Any
-    ) -> Stragglers | StragglerPrediction:
-        """Return what ``perfmodel.stragglers`` does."""
-        from perfmodel.client.workers import stragglers_of
-
-        files = Files()
-        asked = {"distribution": files.of_times(distribution)} if distribution is not None else {}
-        answer = self._asked("stragglers", files, variant=variant, **asked, **options)
-        return stragglers_of(answer, distribution, options)
 
     def sensitivity(
         self,

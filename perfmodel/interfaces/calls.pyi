@@ -2,8 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from perfmodel.calibration import Calibration
+from perfmodel.equations.distribution import Distribution
+from perfmodel.equations.sgd_variants import StragglerPrediction
 from perfmodel.explanations.write import Explanation
 from perfmodel.interfaces.commands.model_parallel import Point
+from perfmodel.prediction.adaptive import Schedule
 from perfmodel.prediction.collective import Collective
 from perfmodel.prediction.collectives import Collectives
 from perfmodel.prediction.compressed_exchange import CompressedExchanges
@@ -11,11 +14,50 @@ from perfmodel.prediction.distbelief import Downpour, ModelSpeedups
 from perfmodel.prediction.learning_rates import LearningRates
 from perfmodel.prediction.scaling import Scaling
 from perfmodel.prediction.servers import Arrangements
+from perfmodel.prediction.stragglers import Stragglers
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.keywords import Options, SizedOptions
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from typing import Any, Literal, Unpack, overload
+
+def adaptive_synchrony(
+        *,
+        workers: int = ...,
+        distribution: str | Distribution = ...,
+        params: Mapping[str, float | str] | None = ...,
+        communication_time: float | str = ...,
+        interval: float | str | None = ...,
+        learning_rate: float = ...,
+        gpus: int | None = ...,
+    ) -> Schedule:
+    """Return how many gradients an update should wait for (AdaSync), and how many local steps (AdaComm).
+
+    Each is what gets furthest until the next choice, by the bound on an example objective.
+
+    Parameters
+    ----------
+    workers : [1] Workers, backup ones included.  [default: 16]
+    distribution : Of one worker's time per gradient; or as name:key=value,...  [default: shifted-exponential]
+    params : Parameters of the distribution by name, besides those in its text.
+    communication_time : [s] After the barrier, common to all.  [default: 0]
+    interval : [s] Until the next choice.  [default: 20 mean gradients]
+    learning_rate : [1] Above 0, at most 1.  [default: 0.05]
+    gpus : Another name of workers.
+
+    Raises
+    ------
+    InputError : an unknown law or parameter, a law without a mean, a number out of its range
+
+    Examples
+    --------
+    Few gradients while the error is large, more as it falls; averages seldom at first, often at the end.
+
+    >>> from perfmodel import adaptive_synchrony
+    >>> first, *_, last = adaptive_synchrony(workers=16, communication_time="0.5s").choices
+    >>> first.k_sync < last.k_sync, first.local_steps > last.local_steps
+    (True, True)
+    """
 
 @overload
 def collective(
@@ -409,9 +451,111 @@ def servers(
     (3.73, 7.36)
     """
 
+@overload
+def stragglers(
+        variant: Literal['sync', 'k-sync', 'k-batch-sync', 'async', 'k-async', 'k-batch-async', 'backup', 'local-sgd', 'elastic'],
+        *,
+        workers: int = ...,
+        distribution: str | Distribution = ...,
+        params: Mapping[str, float | str] | None = ...,
+        communication_time: float | str = ...,
+        k: int | None = ...,
+        backups: int | None = ...,
+        local_steps: int = ...,
+        server_time: float | str = ...,
+        gpus: int | None = ...,
+    ) -> StragglerPrediction:
+    """Return the time per update and per gradient, and the staleness, of variants of distributed SGD.
+
+    Parameters
+    ----------
+    variant : Of SGD; all for a table.  [default: all]
+    workers : [1] Workers, backup ones included.  [default: 16]
+    distribution : Of one worker's time per gradient; or as name:key=value,...  [default: shifted-exponential]
+    params : Parameters of the distribution by name, besides those in its text.
+    communication_time : [s] After the barrier, common to all.  [default: 0]
+    k : [1] Gradients that an update waits for: k-sync, k-async, k-batch-sync, k-batch-async.  [default: half the workers]
+    backups : [1] Workers whose gradients an update does without: backup.  [default: 1]
+    local_steps : [1] Steps between two averages, of local-sgd, or visits to the centre, of elastic.  [default: 10]
+    server_time : [s] A server's time for one push and pull: async, k-batch-async, elastic.  [default: 0]
+    gpus : Another name of workers.
+
+    Raises
+    ------
+    InputError : an unknown variant, law or parameter, k out of its range, an option the variant does not take
+
+    Examples
+    --------
+    Shifted exponential times, the first 6 of 8: 1 + (1/8 + ... + 1/3) / 2.
+
+    >>> from perfmodel import stragglers
+    >>> answer = stragglers("k-sync", workers=8, k=6, distribution="shifted-exponential:shift=1,rate=2")
+    >>> round(answer.update_time, 9)
+    1.608928571
+    >>> [row.variant for row in stragglers(workers=8).rows][:3]
+    ['sync', 'k-sync', 'k-batch-sync']
+    """
+
+@overload
+def stragglers(
+        variant: Literal['all'] = ...,
+        *,
+        workers: int = ...,
+        distribution: str | Distribution = ...,
+        params: Mapping[str, float | str] | None = ...,
+        communication_time: float | str = ...,
+        k: int | None = ...,
+        backups: int | None = ...,
+        local_steps: int = ...,
+        server_time: float | str = ...,
+        gpus: int | None = ...,
+    ) -> Stragglers:
+    """Return the time per update and per gradient, and the staleness, of variants of distributed SGD.
+
+    Parameters
+    ----------
+    variant : Of SGD; all for a table.  [default: all]
+    workers : [1] Workers, backup ones included.  [default: 16]
+    distribution : Of one worker's time per gradient; or as name:key=value,...  [default: shifted-exponential]
+    params : Parameters of the distribution by name, besides those in its text.
+    communication_time : [s] After the barrier, common to all.  [default: 0]
+    k : [1] Gradients that an update waits for: k-sync, k-async, k-batch-sync, k-batch-async.  [default: half the workers]
+    backups : [1] Workers whose gradients an update does without: backup.  [default: 1]
+    local_steps : [1] Steps between two averages, of local-sgd, or visits to the centre, of elastic.  [default: 10]
+    server_time : [s] A server's time for one push and pull: async, k-batch-async, elastic.  [default: 0]
+    gpus : Another name of workers.
+
+    Raises
+    ------
+    InputError : an unknown variant, law or parameter, k out of its range, an option the variant does not take
+
+    Examples
+    --------
+    Shifted exponential times, the first 6 of 8: 1 + (1/8 + ... + 1/3) / 2.
+
+    >>> from perfmodel import stragglers
+    >>> answer = stragglers("k-sync", workers=8, k=6, distribution="shifted-exponential:shift=1,rate=2")
+    >>> round(answer.update_time, 9)
+    1.608928571
+    >>> [row.variant for row in stragglers(workers=8).rows][:3]
+    ['sync', 'k-sync', 'k-batch-sync']
+    """
+
 
 class Calls:
     def answer_of(self, command: str, given: Mapping[str, Any]) -> Any: ...
+
+    def adaptive_synchrony(
+        self,
+        *,
+        workers: int = ...,
+        distribution: str | Distribution = ...,
+        params: Mapping[str, float | str] | None = ...,
+        communication_time: float | str = ...,
+        interval: float | str | None = ...,
+        learning_rate: float = ...,
+        gpus: int | None = ...,
+    ) -> Schedule: ...
 
     @overload
     def collective(
@@ -546,3 +690,35 @@ class Calls:
         gradient_size: float | str = ...,
         inter_link: str = ...,
     ) -> Arrangements: ...
+
+    @overload
+    def stragglers(
+        self,
+        variant: Literal['sync', 'k-sync', 'k-batch-sync', 'async', 'k-async', 'k-batch-async', 'backup', 'local-sgd', 'elastic'],
+        *,
+        workers: int = ...,
+        distribution: str | Distribution = ...,
+        params: Mapping[str, float | str] | None = ...,
+        communication_time: float | str = ...,
+        k: int | None = ...,
+        backups: int | None = ...,
+        local_steps: int = ...,
+        server_time: float | str = ...,
+        gpus: int | None = ...,
+    ) -> StragglerPrediction: ...
+
+    @overload
+    def stragglers(
+        self,
+        variant: Literal['all'] = ...,
+        *,
+        workers: int = ...,
+        distribution: str | Distribution = ...,
+        params: Mapping[str, float | str] | None = ...,
+        communication_time: float | str = ...,
+        k: int | None = ...,
+        backups: int | None = ...,
+        local_steps: int = ...,
+        server_time: float | str = ...,
+        gpus: int | None = ...,
+    ) -> Stragglers: ...

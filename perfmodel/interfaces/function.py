@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter, Signature
+from pkgutil import resolve_name
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any
 
@@ -125,6 +126,8 @@ def _default(one: Declared, positional: bool) -> Any:
 def annotation_of(one: Declared) -> Any:
     """Return what a function takes for an option: a number with a unit also as a text."""
     kind: Any = one.type | str if one.unit in MEASURED and one.type is float else one.type
+    if one.info.also:
+        kind |= resolve_name(one.info.also)
     if one.many or one.info.several:
         return GenericAlias(Sequence, (kind,)) | kind
     return kind | None if one.default is None else kind

@@ -7,6 +7,7 @@ from importlib import import_module
 from perfmodel.interfaces.command import Command
 
 NAMES = (
+    "adaptive-synchrony",
     "collective",
     "compression",
     "downpour",
@@ -15,6 +16,7 @@ NAMES = (
     "model-parallel",
     "scale",
     "servers",
+    "stragglers",
 )
 
 

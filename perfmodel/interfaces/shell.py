@@ -138,7 +138,7 @@ def _request(
     one: Command, takes: type[Described], fields: Mapping[str, Declared], options: dict[str, Any]
 ) -> Any:
     """Return the request of what was typed; a file's scenario lies below it."""
-    given = {name: value for name, value in options.items() if value is not None}
+    given = {name: value for name, value in options.items() if value not in (None, ())}
     file, cost = given.pop(FILE, None), given.pop(COST, False)
     for name, each in fields.items():
         if _is_table(each):

@@ -7,6 +7,7 @@ from typing_extensions import TypedDict
 from perfmodel.api.layouts import LayoutCell, LayoutRow
 from perfmodel.api.plan import Alternative, Launch, Plan, RejectedPlan, UnpricedMachine
 from perfmodel.api.ruled_out import RuledOut
+from perfmodel.equations.sgd_variants import StragglerPrediction
 from perfmodel.prediction import Prediction
 from perfmodel.prediction.collective import Collective
 from perfmodel.prediction.scaling import ScalingRow
@@ -27,6 +28,10 @@ class PredictAnswer(Prediction):
 
 CollectiveRows = list[Collective]
 """A collective by message size."""
+
+
+StragglerRows = list[StragglerPrediction]
+"""Variants of SGD."""
 
 
 class ScaleAnswer(TypedDict):

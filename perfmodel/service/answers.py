@@ -143,13 +143,6 @@ def compare(request: asked.CompareRequest, catalogue: Catalogue) -> bytes:
     )
 
 
-def stragglers(request: other.StragglersRequest, catalogue: Catalogue) -> bytes:
-    """Answer ``stragglers``."""
-    from perfmodel.api.stragglers import stragglers
-
-    return written(stragglers(**options_of(request)))
-
-
 def sensitivity(request: asked.SensitivityRequest, catalogue: Catalogue) -> bytes:
     """Answer ``sensitivity``: of ``vary`` how much is enough."""
     from perfmodel.calibration import calibration

@@ -11,7 +11,6 @@ from typing import Any, Literal, NamedTuple
 from perfmodel.attachments import content_of, only_attached
 from perfmodel.candidates import TooManyCandidates, at_most
 from perfmodel.comparison import Comparison
-from perfmodel.equations.sgd_variants import StragglerPrediction
 from perfmodel.errors import InputError
 from perfmodel.interfaces.command import Command as Record
 from perfmodel.interfaces.command import Context
@@ -111,15 +110,6 @@ _SUMMARIES = (
         answers.compare,
         "costly",
         _EXAMPLES["compare"],
-    ),
-    Command(
-        "stragglers",
-        "What the slowest worker costs, and what each variant of SGD makes of it.",
-        other.StragglersRequest,
-        StragglerPrediction | list[StragglerPrediction],
-        answers.stragglers,
-        "costly",
-        _EXAMPLES["stragglers"],
     ),
     Command(
         "sensitivity",

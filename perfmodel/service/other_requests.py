@@ -5,7 +5,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic_core import core_schema
 
-from perfmodel.equations.sgd_variants import Variant
 from perfmodel.service.requests import Count, FileName, Request
 from perfmodel.specs.choices import LARGEST_BATCH_SIZE
 from perfmodel.specs.conditions import Conditions
@@ -13,20 +12,10 @@ from perfmodel.specs.kinds import Kind
 from perfmodel.specs.options import Described
 from perfmodel.specs.record import Within
 from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.updates import USUAL_LOCAL_STEPS
 
 _Samples = Annotated[int, Within(ge=1, le=LARGEST_BATCH_SIZE, strict=True)]
 _Workers = Annotated[int, Within(ge=0, le=1_000_000, strict=True)]
 _Name = Annotated[str, Within(min_length=1)]
-
-
-class Amount:
-    """A number in SI units, or a text with its unit."""
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        """Take either; the command reads the text."""
-        return core_schema.union_schema([core_schema.float_schema(strict=True), core_schema.str_schema()])
 
 
 class TableOrName:
@@ -76,33 +65,6 @@ class LayoutsRequest(Request):
     lora: Count | None = None
     top: Count | None = None
     conditions: Conditions | None = None
-
-
-class StragglersRequest(Request):
-    """Workers whose times spread, and how their gradients become updates.
-
-    Parameters
-    ----------
-    variant : Of SGD; all for a table.
-    workers : [1] Workers, backup ones included.
-    k : [1] Gradients that an update waits for.  [default: half the workers]
-    backups : [1] Workers whose gradients an update of backup does without.
-    distribution : Of one worker's time per gradient, e.g. lognormal:mean=1,cv=0.1.
-    params : Parameters of the distribution by name, besides those in its text.
-    local_steps : [1] Steps between two averages, of local-sgd, or two visits to the centre, of elastic.
-    communication_time : [s] After the barrier, common to all: a number, or a text such as "1ms".
-    server_time : [s] A server's time for one push and pull: async, k-batch-async, elastic.
-    """
-
-    variant: Literal[Variant, "all"] = "all"
-    workers: Count = 16
-    k: Count | None = None
-    backups: _Workers | None = None
-    distribution: str = "shifted-exponential"
-    params: Mapping[str, Amount] | None = None
-    local_steps: Count = USUAL_LOCAL_STEPS
-    communication_time: Amount = 0.0  # type: ignore[assignment]  # a number is one
-    server_time: Amount = 0.0  # type: ignore[assignment]
 
 
 class QuoteRequest(Request):

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from inspect import Parameter, Signature, get_annotations, signature
+from pkgutil import resolve_name
 from types import GenericAlias, NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, NamedTuple, Self, TypeVar, Union, get_args, get_origin
 
@@ -63,6 +64,8 @@ class OptionInfo(NamedTuple):
     """How that text is written, in capitals: ``MACHINES:SPEED-UP``."""
     old: str = ""
     """An older name, which keeps working and is not shown."""
+    also: str = ""
+    """A class, as ``module:name``, of which Python also takes an object."""
     several: int = 0
     """How many values a list may have that is given in place of one value; 0 where none may."""
 
@@ -218,7 +221,7 @@ class Described(Record):
     @classmethod
     def checked_as(cls, name: str) -> Any:
         """Return the type of a field, with what reads a text and what the JSON schema says of it."""
-        from pydantic import BeforeValidator, Field, WithJsonSchema
+        from pydantic import BeforeValidator, Field, WithJsonSchema, WrapValidator
 
         one = declared(cls)[name]  # type: ignore[arg-type]
         unit: Any = {"unit": one.unit} if one.unit else None
@@ -230,6 +233,10 @@ class Described(Record):
             kind = Annotated[kind, WithJsonSchema({"anyOf": kinds})]
         if read is not None:
             kind = Annotated[kind, BeforeValidator(read)]
+        if one.info.also:
+            also = resolve_name(one.info.also)
+            as_it_is = WrapValidator(lambda one, read: one if isinstance(one, also) else read(one))
+            kind = Annotated[kind, as_it_is]
         return Annotated[(kind, *([_OneOrMany(one.info.several)] if one.info.several else []), words)]
 
 
@@ -409,8 +416,8 @@ def _plain(annotation: Any) -> tuple[Any, list[Any]]:
         kind, metadata = _plain(inner)
         return kind, metadata + more
     if origin in (Union, UnionType):
-        (inner,) = (one for one in get_args(annotation) if one is not NoneType)
-        return _plain(inner)
+        kinds = [one for one in get_args(annotation) if one is not NoneType]
+        return _plain(kinds[0]) if len(kinds) == 1 else (annotation, [])
     if origin is Mapping:
         key, value = get_args(annotation)
         return GenericAlias(Mapping, (key, _plain(value)[0])), []
