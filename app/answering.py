@@ -130,7 +130,8 @@ class Answering:
 
     def stragglers(self, **options: Any) -> Stragglers:
         """Return every variant of SGD, as ``perfmodel.stragglers`` does."""
-        return stragglers(**options)
+        answer: Stragglers = stragglers(**options)
+        return answer
 
     def learning_rate(self, *sizes: float, **options: Any) -> LearningRates:
         """Return rates, as ``perfmodel.learning_rate`` does."""
@@ -192,8 +193,8 @@ class _AnsweringByService(Answering):
     def collective(
         self, name: str, fabric: Point, options: Mapping[str, Any], sizes: Sequence[float]
     ) -> list[Collective]:
-        rows: Any = self._client.collective(name, size=list(sizes), **options)  # a table, of several sizes
-        return list(rows.rows)
+        asked: Any = {"name": name, "size": list(sizes), **options}
+        return list(self._client.collective(**asked).rows)
 
     def collective_times(
         self,
@@ -211,7 +212,8 @@ class _AnsweringByService(Answering):
         }
 
     def stragglers(self, **options: Any) -> Stragglers:
-        return self._client.stragglers(**options)
+        answer: Stragglers = self._client.stragglers(**options)
+        return answer
 
     def learning_rate(self, *sizes: float, **options: Any) -> LearningRates:
         return self._client.learning_rate(*sizes, **options)  # type: ignore[arg-type]

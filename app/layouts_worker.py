@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from perfmodel.api.layouts import Layouts, layouts
+from perfmodel.api.layouts import Layouts
+from perfmodel.interfaces.calls import layouts
 from perfmodel.specs.store import Catalogue
 
 

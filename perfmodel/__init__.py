@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from perfmodel.api.compare import compare
     from perfmodel.api.enough import enough
     from perfmodel.api.fleets import fleets
-    from perfmodel.api.layouts import layouts
     from perfmodel.api.plan import plan
     from perfmodel.api.validate import validate
     from perfmodel.client import Client
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
         compression,
         downpour,
         explain,
+        layouts,
         learning_rate,
         model_parallel,
         scale,
@@ -100,7 +100,7 @@ _HOMES = {
     "enough": "perfmodel.api.enough",
     "explain": "perfmodel.interfaces.calls",
     "fleets": "perfmodel.api.fleets",
-    "layouts": "perfmodel.api.layouts",
+    "layouts": "perfmodel.interfaces.calls",
     "learning_rate": "perfmodel.interfaces.calls",
     "model_parallel": "perfmodel.interfaces.calls",
     "plan": "perfmodel.api.plan",

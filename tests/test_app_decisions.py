@@ -14,8 +14,8 @@ from click.testing import CliRunner
 
 from app import decisions, plan_limits
 from app.options import options
+from perfmodel import layouts
 from perfmodel.api.compare import compare
-from perfmodel.api.layouts import layouts
 from perfmodel.cli import main
 from perfmodel.planning import Goal, SearchResult, search
 from perfmodel.planning.report import report

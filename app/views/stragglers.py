@@ -63,8 +63,8 @@ def law(picked: dict[str, Any]) -> tuple[Distribution, dict[str, Any]]:
     sample = session_hardware.sample()
     if sample is not None:
         return sample, {"distribution": str(sample)}
-    name = picked.get("distribution", LAW.parameter.usual)
-    params = picked.get("param", EXAMPLES[name])
+    name: str = picked.get("distribution", getattr(LAW.parameter, "usual", ""))
+    params: str = picked.get("param", EXAMPLES[name])
     return law_from(with_params(name, (params,))), {"distribution": f"{name}:{params}"}
 
 

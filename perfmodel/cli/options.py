@@ -33,7 +33,7 @@ def option_of(one: Declared, many: bool = False, **changed: Any) -> Callable[[_C
     """
     flag = f"/--no-{one.name}" if one.type is bool else ""
     words = one.words_with(lambda field: f"--{field.replace('_', '-')}")
-    settings = {
+    settings: dict[str, Any] = {
         "type": None if flag else (types_of if many or one.many else type_of)(one),
         "help": f"{words}  [default: {one.usual}]" if one.usual and not many else words,
         "default": None,

@@ -23,7 +23,6 @@ from perfmodel.specs.scenario import AnyScenario, Scenario, laid_over, options_o
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from perfmodel.api.layouts import Layouts
     from perfmodel.api.predict import Predicted
     from perfmodel.comparison import Comparison
     from perfmodel.planning.fleets import Fleets
@@ -163,17 +162,6 @@ class Client(Calls):
             recipe=recipe,
         )
         return Comparison.model_validate(answer)
-
-    def layouts(self, workload: str, *, conditions: AnyConditions = None, **options: Any) -> Layouts:
-        """Return what ``perfmodel.layouts`` does."""
-        from perfmodel.api.layouts import Layouts
-
-        files = Files()
-        asked = files.of_scenario({"workload": workload, **options})
-        answer = self._asked("layouts", files, conditions=conditions_of(conditions), **asked)
-        answer["rows"] = answer.pop("layouts")
-        answer["question"] = {"workload": workload, **options}
-        return _typed(Layouts, answer)  # type: ignore[no-any-return]
 
     def sensitivity(
         self,

@@ -1,6 +1,7 @@
 """Made by ``python -m perfmodel.interfaces.stub`` from the register of commands."""
 
 from collections.abc import Mapping, Sequence
+from perfmodel.api.layouts import Layouts
 from perfmodel.calibration import Calibration
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.sgd_variants import StragglerPrediction
@@ -317,6 +318,58 @@ def explain(
     >>> from perfmodel import explain
     >>> explain(gpus=4).equations[-1].term
     'iteration_time'
+    """
+
+def layouts(
+        workload: str = ...,
+        *,
+        gpus: int,
+        global_batch_size: int,
+        node: str | None = ...,
+        accelerator: str | None = ...,
+        inter_link: str | None = ...,
+        nics: int | None = ...,
+        connections: int | None = ...,
+        network_cap: bool = ...,
+        sequence_length: int | None = ...,
+        framework: str = ...,
+        precision: Literal['bf16', 'fp16', 'fp8'] = ...,
+        lora: int | None = ...,
+        top: int | None = ...,
+        conditions: Conditions | None = ...,
+        catalogue: Catalogue | None = ...,
+    ) -> Layouts:
+    """Return the time of every layout of a transformer on so many accelerators that fits, the fastest first.
+
+    Parameters
+    ----------
+    workload : Transformer: a name, or its config.json.
+    gpus : [1] Accelerators in all.
+    global_batch_size : [samples] Samples of one step over all accelerators.
+    node : Machine, e.g. dgx-h100.  [default: the usual one of the accelerator]
+    accelerator : Accelerator, e.g. h100-sxm5-80gb.  [default: that of the node]
+    inter_link : Link between machines.  [default: that of the machine]
+    nics : [1] Network adapters of each machine.  [default: the machine's]
+    connections : [1] TCP connections between two nodes.  [default: NCCL's 16]
+    network_cap : Whether the network limit of a rented machine holds, over its own link or another.
+    sequence_length : [tokens] Tokens of a sample.  [default: the network's]
+    framework : NAME or NAME@YEAR: megatron-core, nemo, fsdp, torchtitan, deepspeed, maxtext, ...  [default: megatron-core]
+    precision : Of matrix products.  [default: bf16]
+    lora : [1] Rank of adapters on all products of attention, trained instead of a transformer's own weights.
+    top : [1] So many layouts.  [default: all; of a table in a shell 10]
+    conditions : Prices, power and failures, and the length of a run: also money, energy and carbon.
+    catalogue : hardware to choose from; by default what comes with the package
+
+    Raises
+    ------
+    InputError : an unknown name, a network that is no transformer, or nothing that fits
+
+    Examples
+    --------
+    >>> from perfmodel import layouts
+    >>> rows = layouts("llama-3-8b", gpus=8, node="dgx-h100", global_batch_size=64).rows
+    >>> rows[0].iteration_time <= rows[-1].iteration_time
+    True
     """
 
 def learning_rate(
@@ -650,6 +703,26 @@ class Calls:
         conditions: Conditions | None = ...,
         **options: Unpack[SizedOptions],
     ) -> Explanation: ...
+
+    def layouts(
+        self,
+        workload: str = ...,
+        *,
+        gpus: int,
+        global_batch_size: int,
+        node: str | None = ...,
+        accelerator: str | None = ...,
+        inter_link: str | None = ...,
+        nics: int | None = ...,
+        connections: int | None = ...,
+        network_cap: bool = ...,
+        sequence_length: int | None = ...,
+        framework: str = ...,
+        precision: Literal['bf16', 'fp16', 'fp8'] = ...,
+        lora: int | None = ...,
+        top: int | None = ...,
+        conditions: Conditions | None = ...,
+    ) -> Layouts: ...
 
     def learning_rate(
         self,

@@ -12,6 +12,7 @@ NAMES = (
     "compression",
     "downpour",
     "explain",
+    "layouts",
     "learning-rate",
     "model-parallel",
     "scale",

@@ -60,7 +60,7 @@ def _calls(one: Command) -> list[tuple[str, list[Parameter], str]]:
         return [("", parameters, " | ".join(answers))]
     field = one.fields[one.several]
     others = tuple(word for word in field.choices if word != ALL)
-    kinds: Any = (float | str, MANY) if field.info.several else (Literal[others], Literal[ALL])  # type: ignore[valid-type]
+    kinds: Any = (float | str, MANY) if field.info.several else (Literal[others], Literal[ALL])
 
     def of(kind: Any) -> list[Parameter]:
         default = field.default if field.default in get_args(kind) else Parameter.empty

@@ -86,15 +86,6 @@ def sweep_of(request: other.SweepRequest, catalogue: Catalogue) -> Any:
     return sweep(request.options, catalogue=catalogue, columns=columns)
 
 
-def layouts(request: other.LayoutsRequest, catalogue: Catalogue) -> bytes:
-    """Answer ``layouts``."""
-    from perfmodel.api.layouts import layouts
-
-    options = options_of(request)
-    conditions = options.pop("conditions", None)
-    return written(layouts(**options, conditions=conditions, catalogue=catalogue))
-
-
 def plan(request: Any, catalogue: Catalogue) -> bytes:
     """Answer ``plan``."""
     from perfmodel.api.plan import plan

@@ -85,15 +85,6 @@ _SUMMARIES = (
         _EXAMPLES["sweep"],
     ),
     Command(
-        "layouts",
-        "Every layout of a transformer on so many accelerators that fits, the fastest first.",
-        other.LayoutsRequest,
-        types.LayoutsAnswer,
-        answers.layouts,
-        "costly",
-        _EXAMPLES["layouts"],
-    ),
-    Command(
         "plan",
         "What to hire: the cheapest in time, the fastest within budget, and why not others.",
         requests.PlanRequest,

@@ -7,7 +7,6 @@ from pydantic_core import core_schema
 
 from perfmodel.service.requests import Count, FileName, Request
 from perfmodel.specs.choices import LARGEST_BATCH_SIZE
-from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.kinds import Kind
 from perfmodel.specs.options import Described
 from perfmodel.specs.record import Within
@@ -26,45 +25,6 @@ class TableOrName:
         """Take either."""
         table = core_schema.dict_schema(core_schema.str_schema(), core_schema.any_schema())
         return core_schema.union_schema([table, core_schema.str_schema(strict=True)])
-
-
-class LayoutsRequest(Request):
-    """A transformer to share out over accelerators.
-
-    Parameters
-    ----------
-    workload : Transformer: a name, or a config.json of files.
-    gpus : [1] Accelerators in all.
-    global_batch_size : [samples] Samples of one step over all accelerators.
-    node : Machine, e.g. dgx-h100.  [default: the usual one of the accelerator]
-    accelerator : Accelerator, e.g. h100-sxm5-80gb.  [default: that of the node]
-    inter_link : Link between machines.  [default: that of the machine]
-    nics : [1] Network adapters of each machine.  [default: the machine's]
-    connections : [1] TCP connections between two nodes.  [default: NCCL's 16]
-    network_cap : Whether the network limit of a rented machine holds, over its own link or another.
-    sequence_length : [tokens] Tokens of a sample.  [default: the network's]
-    framework : NAME or NAME@YEAR: megatron-core, nemo, fsdp, torchtitan, deepspeed, maxtext, ...
-    precision : Of matrix products.
-    lora : [1] Rank of adapters that are trained instead of the weights.
-    top : [1] So many layouts at most.  [default: all]
-    conditions : Prices, power and failures, and the length of a run: also money, energy and carbon.
-    """
-
-    workload: str
-    gpus: Count
-    global_batch_size: _Samples
-    node: str | None = None
-    accelerator: str | None = None
-    inter_link: str | None = None
-    nics: Count | None = None
-    connections: Count | None = None
-    network_cap: bool = True
-    sequence_length: Count | None = None
-    framework: str = "megatron-core"
-    precision: Literal["bf16", "fp16", "fp8"] = "bf16"
-    lora: Count | None = None
-    top: Count | None = None
-    conditions: Conditions | None = None
 
 
 class QuoteRequest(Request):

@@ -6,18 +6,16 @@ widgets of a page and the words of the JSON schema.
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from inspect import Parameter, Signature, get_annotations, signature
-from pkgutil import resolve_name
 from types import GenericAlias, NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, NamedTuple, Self, TypeVar, Union, get_args, get_origin
 
 from perfmodel.errors import InputError, refusal
 from perfmodel.specs.docstrings import lines_of
-from perfmodel.specs.names import NONE, word_of
+from perfmodel.specs.names import NONE
 from perfmodel.specs.record import REQUIRED, Record, SameAs
-from perfmodel.units import parse
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -221,72 +219,9 @@ class Described(Record):
     @classmethod
     def checked_as(cls, name: str) -> Any:
         """Return the type of a field, with what reads a text and what the JSON schema says of it."""
-        from pydantic import BeforeValidator, Field, WithJsonSchema, WrapValidator
+        from perfmodel.specs.checked_types import checked_type
 
-        one = declared(cls)[name]  # type: ignore[arg-type]
-        unit: Any = {"unit": one.unit} if one.unit else None
-        words = Field(title=one.label, description=one.words, json_schema_extra=unit)
-        read = _reader(one)
-        kind = super().checked_as(name)
-        if one.info.read is not None:
-            kinds = [{"type": "string"}, *([{"type": "null"}] if one.default is None else [])]
-            kind = Annotated[kind, WithJsonSchema({"anyOf": kinds})]
-        if read is not None:
-            kind = Annotated[kind, BeforeValidator(read)]
-        if one.info.also:
-            also = resolve_name(one.info.also)
-            as_it_is = WrapValidator(lambda one, read: one if isinstance(one, also) else read(one))
-            kind = Annotated[kind, as_it_is]
-        return Annotated[(kind, *([_OneOrMany(one.info.several)] if one.info.several else []), words)]
-
-
-class _OneOrMany(NamedTuple):
-    """One value, or a list of at most so many."""
-
-    most: int
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        """Take either."""
-        from pydantic_core import core_schema
-
-        one = handler(source)
-        many = core_schema.tuple_variable_schema(one, min_length=1, max_length=self.most)
-        return core_schema.tagged_union_schema(
-            {"float": one, "list[float]": many},
-            lambda value: "list[float]" if isinstance(value, list | tuple) else "float",
-        )
-
-
-def _reader(one: Declared) -> Callable[[Any], Any] | None:
-    """What makes of a text the value that is meant; None where it is the text itself."""
-    if one.many:
-        return _each(_reader(one._replace(many=False)) or (lambda value: value))
-    if one.info.read is not None:
-        return _optional(one.info.read)
-    if one.choices:
-        return lambda value: (
-            word_of(value, one.choices, one.info.synonyms) if isinstance(value, str) else value
-        )
-    if one.unit in MEASURED:
-        return lambda value: parse(value, one.unit) if isinstance(value, str) else value
-    return None
-
-
-def _each(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return what reads one value or several, those of numpy too, as a tuple."""
-
-    def listed(values: Any) -> Any:
-        if isinstance(values, str | int | float):
-            return (read(values),)
-        if isinstance(values, bytes | Mapping) or not isinstance(values, Iterable):
-            return values
-        return tuple(read(each.item() if hasattr(each, "item") else each) for each in values)
-
-    return listed
-
-
-def _optional(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return lambda value: None if value is None else read(value)
+        return checked_type(declared(cls)[name], super().checked_as(name))  # type: ignore[arg-type]
 
 
 @cache

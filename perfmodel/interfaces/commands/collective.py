@@ -142,9 +142,11 @@ def _plot(file: Path, answer: Any, request: CollectiveRequest, context: Context)
     write_plot(file, request.name, request.algorithm, request.fabric(context), request.sizes)
 
 
-def text(answer: "Collective | Collectives", request: CollectiveRequest) -> None:
+def text(answer: "Collective | Collectives", request: object) -> None:
     """Print one size in lines, several in rows, and what to know of them."""
-    rows = answer.rows if isinstance(request.size, tuple) else (answer,)
+    from perfmodel.prediction.collectives import Collectives
+
+    rows = answer.rows if isinstance(answer, Collectives) else (answer,)
     if len(rows) == 1:
         _print_one(rows[0])
     else:

@@ -173,11 +173,13 @@ def _read(answer: Any, request: StragglersRequest) -> "StragglerPrediction | Str
     if isinstance(rows, StragglerPrediction):
         return rows
     lacking = {*VARIANTS} - {row.variant for row in rows}
-    left_out = {name: "the service has no package for it" for name in VARIANTS if name in lacking}
+    left_out: dict[str, str] = {
+        name: "the service has no package for it" for name in VARIANTS if name in lacking
+    }
     return Stragglers(rows, law_from(request.distribution, request.params), request.workers, left_out)
 
 
-def text(answer: Any, request: StragglersRequest) -> None:
+def text(answer: Any, request: Any) -> None:
     """Print the answer by its type."""
     from perfmodel.prediction.adaptive import Schedule
     from perfmodel.prediction.sgd_error_bound import ErrorCurves
