@@ -14,26 +14,26 @@ import streamlit as st
 from app import bounded, layout_work, quote_work, searches, session_hardware, walks
 from app.goal_keywords import keywords_of
 from app.search_worker import Searched, counted
-from perfmodel.api.compare import compare
-from perfmodel.api.layouts import Layouts
-from perfmodel.api.predict import predicted
-from perfmodel.cli.app import SERVER, TOKEN
-from perfmodel.client import Client, ServiceError
-from perfmodel.client.connection import refusal_of
-from perfmodel.collectives.place import Point
-from perfmodel.comparison import Comparison, case_of
-from perfmodel.errors import InputError
+from perfmodel.core.errors import InputError
+from perfmodel.decide.comparison import Comparison, case_of
+from perfmodel.decide.planning import Goal
+from perfmodel.decide.planning.caveats import harder
+from perfmodel.decide.quote import Checked, Quote
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.api.compare import compare
+from perfmodel.interfaces.api.layouts import Layouts
+from perfmodel.interfaces.api.predict import predicted
 from perfmodel.interfaces.calls import learning_rate, stragglers
-from perfmodel.planning import Goal
-from perfmodel.planning.caveats import harder
-from perfmodel.prediction import Prediction, predict
-from perfmodel.prediction.collective import Collective, algorithms, collective
-from perfmodel.prediction.learning_rates import LearningRates
-from perfmodel.prediction.stragglers import Stragglers
-from perfmodel.quote import Checked, Quote
-from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
+from perfmodel.interfaces.cli.app import SERVER, TOKEN
+from perfmodel.interfaces.client import Client, ServiceError
+from perfmodel.interfaces.client.connection import refusal_of
+from perfmodel.model.collectives.place import Point
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import Prediction, predict
+from perfmodel.model.prediction.collectives.collective import Collective, algorithms, collective
+from perfmodel.model.prediction.training.learning_rates import LearningRates
+from perfmodel.model.prediction.training.stragglers import Stragglers
 
 
 class Compared(NamedTuple):
@@ -69,7 +69,7 @@ class Answering:
 
     def explain(self, scenario: Scenario) -> Any:
         """Return the equations of a prediction."""
-        from perfmodel.explanations import explain
+        from perfmodel.decide.explanations import explain
 
         return explain(scenario, self.catalogue)
 

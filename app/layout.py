@@ -18,10 +18,10 @@ from app.answering import answering
 from app.options import BASIC, MONEY, MORE, Option, as_command, as_python, options, scenario
 from app.plain import plain
 from app.state import START, chosen, close_page, open_page, show_mistake, widget
-from perfmodel.errors import InputError
-from perfmodel.prediction import Prediction
-from perfmodel.reports.page import Page
-from perfmodel.specs.scenario import Scenario
+from perfmodel.core.errors import InputError
+from perfmodel.interfaces.reports.page import Page
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import Prediction
 
 
 class Asked(NamedTuple):

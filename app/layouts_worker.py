@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from perfmodel.api.layouts import Layouts
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.api.layouts import Layouts
 from perfmodel.interfaces.calls import layouts
-from perfmodel.specs.store import Catalogue
 
 
 def searched(options: Mapping[str, Any], catalogue: Catalogue) -> Layouts:

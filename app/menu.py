@@ -1,6 +1,6 @@
 """Which pages there are, in the order of the menu."""
 
-from perfmodel.errors import nearest
+from perfmodel.core.errors import nearest
 
 PAGES = (
     ("predict", "Predict"),

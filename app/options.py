@@ -9,18 +9,18 @@ from typing import Any, Literal, NamedTuple
 
 import click
 
-from perfmodel.cli import command_of
-from perfmodel.cli.options import scenario_from
-from perfmodel.cli.types import COUNT, Names
-from perfmodel.errors import InputError, unknown_name
-from perfmodel.named import LOOKED_UP, id_of
-from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.dataset import data_sets
-from perfmodel.specs.kinds import KINDS
-from perfmodel.specs.names import word_of
-from perfmodel.specs.options import Offers, declared
-from perfmodel.specs.scenario import SHORT, Scenario
-from perfmodel.specs.store import Catalogue
+from perfmodel.core.errors import InputError, unknown_name
+from perfmodel.core.records.names import word_of
+from perfmodel.core.records.options import Offers, declared
+from perfmodel.hardware.catalogue.kinds import KINDS
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.dataset import data_sets
+from perfmodel.interfaces.cli import command_of
+from perfmodel.interfaces.cli.options import scenario_from
+from perfmodel.interfaces.cli.types import COUNT, Names
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.scenario import SHORT, Scenario
+from perfmodel.model.setting.named import LOOKED_UP, id_of
 from perfmodel.workloads import names as workload_names
 
 LONGEST = 300

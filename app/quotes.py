@@ -8,10 +8,10 @@ from typing import Any
 
 from app import axes
 from app.options import SCENARIO, values
-from perfmodel.errors import InputError, unknown_name
-from perfmodel.quote import Checked, Claim, Quote, read_quote
-from perfmodel.quote.file import GOES_WITH, KINDS, SYNONYMS, quote_of
-from perfmodel.quote.words import shown
+from perfmodel.core.errors import InputError, unknown_name
+from perfmodel.decide.quote import Checked, Claim, Quote, read_quote
+from perfmodel.decide.quote.claim_words import shown
+from perfmodel.decide.quote.file import GOES_WITH, KINDS, SYNONYMS, quote_of
 from perfmodel.workloads import names as workload_names
 from perfmodel.workloads import understood
 

@@ -16,14 +16,17 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # as of typing, which takes half of the time in which Ctrl-C cannot be caught yet
 if TYPE_CHECKING:
-    from perfmodel.api.calibrate import calibrate
-    from perfmodel.api.compare import compare
-    from perfmodel.api.enough import enough
-    from perfmodel.api.fleets import fleets
-    from perfmodel.api.plan import plan
-    from perfmodel.api.validate import validate
-    from perfmodel.client import Client
-    from perfmodel.errors import InputError
+    from perfmodel.core.errors import InputError
+    from perfmodel.decide.quote import check_quote, read_quote
+    from perfmodel.decide.sweeps import sweep
+    from perfmodel.evidence.traces.emulate import Emulator
+    from perfmodel.hardware.catalogue.store import Catalogue
+    from perfmodel.interfaces.api.calibrate import calibrate
+    from perfmodel.interfaces.api.compare import compare
+    from perfmodel.interfaces.api.enough import enough
+    from perfmodel.interfaces.api.fleets import fleets
+    from perfmodel.interfaces.api.plan import plan
+    from perfmodel.interfaces.api.validate import validate
     from perfmodel.interfaces.calls import (
         adaptive_synchrony,
         collective,
@@ -37,14 +40,11 @@ if TYPE_CHECKING:
         servers,
         stragglers,
     )
-    from perfmodel.prediction import Prediction, predict
-    from perfmodel.quote import check_quote, read_quote
-    from perfmodel.reports.write import write_report
-    from perfmodel.specs.conditions import Conditions
-    from perfmodel.specs.scenario import Scenario
-    from perfmodel.specs.store import Catalogue
-    from perfmodel.sweeps import sweep
-    from perfmodel.traces.emulate import Emulator
+    from perfmodel.interfaces.client import Client
+    from perfmodel.interfaces.reports.write import write_report
+    from perfmodel.model.options.conditions import Conditions
+    from perfmodel.model.options.scenario import Scenario
+    from perfmodel.model.prediction import Prediction, predict
     from perfmodel.workloads import workload
 
 __version__ = "0.3.0"
@@ -83,36 +83,36 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Catalogue": "perfmodel.specs.store",
-    "Client": "perfmodel.client",
-    "Conditions": "perfmodel.specs.conditions",
-    "Emulator": "perfmodel.traces.emulate",
-    "InputError": "perfmodel.errors",
-    "Prediction": "perfmodel.prediction",
-    "Scenario": "perfmodel.specs.scenario",
+    "Catalogue": "perfmodel.hardware.catalogue.store",
+    "Client": "perfmodel.interfaces.client",
+    "Conditions": "perfmodel.model.options.conditions",
+    "Emulator": "perfmodel.evidence.traces.emulate",
+    "InputError": "perfmodel.core.errors",
+    "Prediction": "perfmodel.model.prediction",
+    "Scenario": "perfmodel.model.options.scenario",
     "adaptive_synchrony": "perfmodel.interfaces.calls",
-    "calibrate": "perfmodel.api.calibrate",
-    "check_quote": "perfmodel.quote",
+    "calibrate": "perfmodel.interfaces.api.calibrate",
+    "check_quote": "perfmodel.decide.quote",
     "collective": "perfmodel.interfaces.calls",
-    "compare": "perfmodel.api.compare",
+    "compare": "perfmodel.interfaces.api.compare",
     "compression": "perfmodel.interfaces.calls",
     "downpour": "perfmodel.interfaces.calls",
-    "enough": "perfmodel.api.enough",
+    "enough": "perfmodel.interfaces.api.enough",
     "explain": "perfmodel.interfaces.calls",
-    "fleets": "perfmodel.api.fleets",
+    "fleets": "perfmodel.interfaces.api.fleets",
     "layouts": "perfmodel.interfaces.calls",
     "learning_rate": "perfmodel.interfaces.calls",
     "model_parallel": "perfmodel.interfaces.calls",
-    "plan": "perfmodel.api.plan",
-    "predict": "perfmodel.prediction",
-    "read_quote": "perfmodel.quote",
+    "plan": "perfmodel.interfaces.api.plan",
+    "predict": "perfmodel.model.prediction",
+    "read_quote": "perfmodel.decide.quote",
     "scale": "perfmodel.interfaces.calls",
     "servers": "perfmodel.interfaces.calls",
     "stragglers": "perfmodel.interfaces.calls",
-    "sweep": "perfmodel.sweeps",
-    "validate": "perfmodel.api.validate",
+    "sweep": "perfmodel.decide.sweeps",
+    "validate": "perfmodel.interfaces.api.validate",
     "workload": "perfmodel.workloads",
-    "write_report": "perfmodel.reports.write",
+    "write_report": "perfmodel.interfaces.reports.write",
 }
 
 

@@ -52,7 +52,7 @@ SHARED = Path(__file__).parents[2] / "shared"
 @pytest.fixture
 def invoke() -> Callable[..., Result]:
     """Run ``perfmodel`` in this process: ``invoke("predict", "--gpus", "32").stdout``."""
-    from perfmodel.cli import main
+    from perfmodel.interfaces.cli import main
 
     return lambda *words: CliRunner().invoke(main, [str(word) for word in words])
 

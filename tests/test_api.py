@@ -12,11 +12,11 @@ from typing import get_type_hints
 import pytest
 
 import perfmodel
-from perfmodel.errors import InputError, MissingPackage
-from perfmodel.planning.goal import SHARED
-from perfmodel.prediction.result import Interval
-from perfmodel.specs.keywords import RunOptions, SizedOptions
-from perfmodel.tables import Table
+from perfmodel.core.errors import InputError, MissingPackage
+from perfmodel.core.files.tables import Table
+from perfmodel.decide.planning.goal import SHARED
+from perfmodel.model.options.keywords import RunOptions, SizedOptions
+from perfmodel.model.prediction.result import Interval
 
 CALLS = {
     "predict": "predict(workload='resnet50', gpus=32)",

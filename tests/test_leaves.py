@@ -7,19 +7,19 @@ import math
 import numpy as np
 import pytest
 
-from perfmodel.calibration import calibration
-from perfmodel.gradients import slopes
-from perfmodel.leaves import COUNTS, with_leaves
-from perfmodel.prediction.assemble import settled
-from perfmodel.sensitivity.case import answer, with_numbers
-from perfmodel.sensitivity.elasticity import case_of
-from perfmodel.sensitivity.inputs import INPUTS
-from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.layout import DEGREES
-from perfmodel.specs.store import Catalogue
-from perfmodel.step.evaluate import outcome
-from perfmodel.traced import Traced, leaf, plain
-from perfmodel.traced_run import tracing
+from perfmodel.core.tracing.gradients import slopes
+from perfmodel.core.tracing.traced import Traced, leaf, plain
+from perfmodel.core.tracing.traced_run import tracing
+from perfmodel.decide.sensitivity.case import answer, with_numbers
+from perfmodel.decide.sensitivity.elasticity import case_of
+from perfmodel.decide.sensitivity.inputs import INPUTS
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.fitted.calibration import calibration
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.layout import DEGREES
+from perfmodel.model.prediction.assemble import settled
+from perfmodel.model.setting.leaves import COUNTS, with_leaves
+from perfmodel.model.step.evaluate import outcome
 
 CATALOGUE = Catalogue.of(None)
 STEP = 1e-5

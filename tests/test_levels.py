@@ -7,11 +7,11 @@ from collections import Counter, defaultdict
 import numpy as np
 import pytest
 
-from perfmodel.accuracy.anchoring import anchored, source_of, traits_of
-from perfmodel.accuracy.levels import as_levels, covering, fit, posterior, sources
-from perfmodel.accuracy.transformer_rows import shipped_transformer_runs
-from perfmodel.evidence import TRANSFORMERS, levels_of
-from perfmodel.transformers.levels import Run, learned, updated
+from perfmodel.evidence.accuracy.ledger.anchoring import anchored, source_of, traits_of
+from perfmodel.evidence.accuracy.ledger.levels import as_levels, covering, fit, posterior, sources
+from perfmodel.evidence.accuracy.transformers.transformer_rows import shipped_transformer_runs
+from perfmodel.model.fitted.ledger_scales import TRANSFORMERS, levels_of
+from perfmodel.model.transformers.levels import Run, learned, updated
 
 
 def test_what_predicts_a_run_is_what_own_runs_do():

@@ -5,14 +5,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perfmodel import Catalogue, layouts, predict, sweep
+from perfmodel.core.errors import InputError
+from perfmodel.decide.quote import Claim, Quote, check_quote
+from perfmodel.decide.quote.file import quote_of
 from perfmodel.equations.transformer import attended_positions
-from perfmodel.errors import InputError
-from perfmodel.prediction.bound import least_iteration_time
-from perfmodel.quote import Claim, Quote, check_quote
-from perfmodel.quote.file import quote_of
-from perfmodel.resolve import resolve
-from perfmodel.specs.scenario import Scenario
-from perfmodel.transformers.flops import mean_attended, passed_parameters, step_flops
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction.intervals.bound import least_iteration_time
+from perfmodel.model.setting.resolve import resolve
+from perfmodel.model.transformers.flops import mean_attended, passed_parameters, step_flops
 from perfmodel.workloads import workload
 from perfmodel.workloads.preset_names import LANGUAGE, VISION
 from perfmodel.workloads.presets import preset

@@ -10,13 +10,13 @@ import pytest
 from click.testing import CliRunner
 
 import perfmodel
-from perfmodel.cli import COMMANDS as OF_SHELL
-from perfmodel.cli import main
-from perfmodel.errors import InputError
+from perfmodel.core.errors import InputError
 from perfmodel.interfaces import stub
+from perfmodel.interfaces.cli import COMMANDS as OF_SHELL
+from perfmodel.interfaces.cli import main
 from perfmodel.interfaces.register import NAMES, command, commands
-from perfmodel.service.commands import answer
-from perfmodel.service.problems import Refused
+from perfmodel.interfaces.service.commands import answer
+from perfmodel.interfaces.service.problems import Refused
 from tests.clients import served
 
 BODIES = [(name, words) for name in NAMES for words in command(name).bodies]

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from perfmodel.interfaces.register import NAMES, command
-from perfmodel.service.application import application
-from perfmodel.service.commands import COMMANDS
-from perfmodel.service.refusal import Refusal
+from perfmodel.interfaces.service.application import application
+from perfmodel.interfaces.service.commands import COMMANDS
+from perfmodel.interfaces.service.refusal import Refusal
 from tests.asgi import Caller
 
 pytestmark = pytest.mark.any_version

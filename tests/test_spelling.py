@@ -12,9 +12,9 @@ import pytest
 from click.testing import CliRunner
 
 from perfmodel import Scenario, sweep
-from perfmodel.cli import COMMANDS, command_of, main
-from perfmodel.cli.types import Counts, Names
-from perfmodel.specs.scenario import SHORT
+from perfmodel.interfaces.cli import COMMANDS, command_of, main
+from perfmodel.interfaces.cli.types import Counts, Names
+from perfmodel.model.options.scenario import SHORT
 
 TWO_TYPES = {
     "--algorithm": "of any collective in `collective`, of all-reduce elsewhere",

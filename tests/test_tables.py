@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from perfmodel import InputError, collective, explain, predict, sweep
 from perfmodel.equations.tables import table_memory_bytes, table_message_bytes, touched_parameters
+from perfmodel.model.setting.embedding_tables import tables_apart
 from perfmodel.workloads import workload
-from perfmodel.workloads.tables import tables_apart
 
 ROWS = Path(__file__).parents[1] / "validation" / "measured" / "training_runs.csv"
 COUNTS = st.integers(1, 10**6)

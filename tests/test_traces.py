@@ -21,22 +21,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perfmodel import InputError, Scenario, predict
-from perfmodel.cli import main
-from perfmodel.profile import read_profile, to_toml
-from perfmodel.specs.store import Catalogue
-from perfmodel.step.terms import of_kind, only_kind, only_of, sent
-from perfmodel.sweeps import sweep
-from perfmodel.traces import json_stream, nsight
-from perfmodel.traces.device_trace import intervals, length, overlap, union
-from perfmodel.traces.emulate import Emulator
-from perfmodel.traces.kineto import MOST_DEVICES, read_kineto
-from perfmodel.traces.nccl_tests import read_nccl_tests
-from perfmodel.traces.read import files_of, read_trace
-from perfmodel.traces.step_times import read_step_times
-from perfmodel.traces.summary import summary
-from perfmodel.traces.table import COLUMNS, predicted_of, rows_of, section
-from perfmodel.traces.timeline import MOST_RANKS, write_timeline
-from perfmodel.traces.traced_job import accelerators_called
+from perfmodel.decide.sweeps import sweep
+from perfmodel.evidence.traces import json_stream, nsight
+from perfmodel.evidence.traces.device_trace import intervals, length, overlap, union
+from perfmodel.evidence.traces.emulate import Emulator
+from perfmodel.evidence.traces.kineto import MOST_DEVICES, read_kineto
+from perfmodel.evidence.traces.nccl_tests import read_nccl_tests
+from perfmodel.evidence.traces.public_traces import COLUMNS, predicted_of, rows_of, section
+from perfmodel.evidence.traces.read import files_of, read_trace
+from perfmodel.evidence.traces.step_times import read_step_times
+from perfmodel.evidence.traces.summary import summary
+from perfmodel.evidence.traces.timeline import MOST_RANKS, write_timeline
+from perfmodel.evidence.traces.traced_job import accelerators_called
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.cli import main
+from perfmodel.model.setting.profile import read_profile, to_toml
+from perfmodel.model.step.terms import of_kind, only_kind, only_of, sent
 
 SHARED = Path(__file__).parents[1].parent / "shared" / "traces"
 real = pytest.mark.skipif(not SHARED.exists(), reason="the public traces are not here")

@@ -6,17 +6,17 @@ import re
 
 import pytest
 
-from perfmodel.calibration import calibration
-from perfmodel.economics import Conditions
-from perfmodel.errors import InputError
-from perfmodel.prediction import Prediction, predict
-from perfmodel.prediction.remedies import ENOUGH
-from perfmodel.sensitivity.case import answer
-from perfmodel.sensitivity.elasticity import case_of
-from perfmodel.sensitivity.inputs import INPUTS
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
-from perfmodel.step.terms import added
+from perfmodel.core.errors import InputError
+from perfmodel.decide.economics import Conditions
+from perfmodel.decide.sensitivity.case import answer
+from perfmodel.decide.sensitivity.elasticity import case_of
+from perfmodel.decide.sensitivity.inputs import INPUTS
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.fitted.calibration import calibration
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import Prediction, predict
+from perfmodel.model.prediction.remedies import ENOUGH
+from perfmodel.model.step.terms import added
 from tests.properties import question
 
 CATALOGUE = Catalogue.built_in()

@@ -1,25 +1,25 @@
 """Made by ``python -m perfmodel.interfaces.stub`` from the register of commands."""
 
 from collections.abc import Mapping, Sequence
-from perfmodel.api.layouts import Layouts
-from perfmodel.calibration import Calibration
+from perfmodel.decide.explanations.write import Explanation
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.sgd_variants import StragglerPrediction
-from perfmodel.explanations.write import Explanation
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.api.layouts import Layouts
 from perfmodel.interfaces.commands.model_parallel import Point
-from perfmodel.prediction.adaptive import Schedule
-from perfmodel.prediction.collective import Collective
-from perfmodel.prediction.collectives import Collectives
-from perfmodel.prediction.compressed_exchange import CompressedExchanges
-from perfmodel.prediction.distbelief import Downpour, ModelSpeedups
-from perfmodel.prediction.learning_rates import LearningRates
-from perfmodel.prediction.scaling import Scaling
-from perfmodel.prediction.servers import Arrangements
-from perfmodel.prediction.stragglers import Stragglers
-from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.keywords import Options, SizedOptions
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
+from perfmodel.model.fitted.calibration import Calibration
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.keywords import Options, SizedOptions
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction.collectives.by_size import Collectives
+from perfmodel.model.prediction.collectives.collective import Collective
+from perfmodel.model.prediction.scaling import Scaling
+from perfmodel.model.prediction.training.adaptive import Schedule
+from perfmodel.model.prediction.training.compressed_exchange import CompressedExchanges
+from perfmodel.model.prediction.training.distbelief import Downpour, ModelSpeedups
+from perfmodel.model.prediction.training.learning_rates import LearningRates
+from perfmodel.model.prediction.training.servers import Arrangements
+from perfmodel.model.prediction.training.stragglers import Stragglers
 from typing import Any, Literal, Unpack, overload
 
 def adaptive_synchrony(

@@ -8,16 +8,16 @@ from typing import Any
 
 import click
 
-from perfmodel.cli.options import catalogue_from, option_of, specs_option
-from perfmodel.cli.report import typed_command
-from perfmodel.cli.types import type_of, types_of
-from perfmodel.errors import InputError
+from perfmodel.core.errors import InputError
+from perfmodel.core.files.reading import read_toml
+from perfmodel.core.records.options import Declared, Described, declared
+from perfmodel.core.records.record import REQUIRED
+from perfmodel.interfaces.cli.options import catalogue_from, option_of, specs_option
+from perfmodel.interfaces.cli.report import typed_command
+from perfmodel.interfaces.cli.types import type_of, types_of
 from perfmodel.interfaces.command import Command, Context
-from perfmodel.reading import read_toml
-from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.options import Declared, Described, declared
-from perfmodel.specs.record import REQUIRED
-from perfmodel.specs.scenario import laid_over
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.scenario import laid_over
 
 FILE = "scenario_file"
 COST = "cost"

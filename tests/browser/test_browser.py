@@ -12,9 +12,9 @@ import pytest
 from playwright.sync_api import expect
 
 from app.menu import PAGES
-from perfmodel.prediction import predict
-from perfmodel.specs.scenario import Scenario
-from perfmodel.units import show
+from perfmodel.core.units import show
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import predict
 from tests.browser.crowd import sessions
 from tests.test_traces import trace
 

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
+from perfmodel.core.choices import LARGEST_WORLD_SIZE
+from perfmodel.core.records.options import Described, OptionInfo
+from perfmodel.core.records.record import Within
 from perfmodel.interfaces.command import Command, Context
-from perfmodel.specs.choices import LARGEST_WORLD_SIZE
-from perfmodel.specs.options import Described, OptionInfo
-from perfmodel.specs.record import Within
 
 if TYPE_CHECKING:
-    from perfmodel.prediction.adaptive import Schedule
+    from perfmodel.model.prediction.training.adaptive import Schedule
 
 _Count = Annotated[int, Within(ge=1, le=LARGEST_WORLD_SIZE, strict=True)]
 _FromZero = Annotated[float, Within(ge=0)]
@@ -66,9 +66,9 @@ def run(request: AdaptiveSynchronyRequest, context: Context) -> "Schedule":
     >>> first.k_sync < last.k_sync, first.local_steps > last.local_steps
     (True, True)
     """
-    from perfmodel.prediction.absurd import checked
-    from perfmodel.prediction.adaptive import schedule
-    from perfmodel.prediction.stragglers import law_from
+    from perfmodel.model.prediction.intervals.absurd import checked
+    from perfmodel.model.prediction.training.adaptive import schedule
+    from perfmodel.model.prediction.training.stragglers import law_from
 
     choose = partial(
         schedule,
@@ -83,10 +83,10 @@ def text(answer: "Schedule", request: AdaptiveSynchronyRequest) -> None:
     """Print a row for each error."""
     from rich.text import Text
 
-    from perfmodel.cli.render import console, table
-    from perfmodel.prediction.adaptive import HEADINGS
-    from perfmodel.prediction.stragglers import law_from
-    from perfmodel.units import counted
+    from perfmodel.core.units import counted
+    from perfmodel.interfaces.cli.render import console, table
+    from perfmodel.model.prediction.training.adaptive import HEADINGS
+    from perfmodel.model.prediction.training.stragglers import law_from
 
     out = console()
     words = f"{counted(request.workers, 'worker')}, {law_from(request.distribution, request.params)}"
@@ -103,7 +103,7 @@ COMMAND = Command(
     name="adaptive-synchrony",
     summary="How many gradients to wait for, and how many local steps to take, as the error falls.",
     request=AdaptiveSynchronyRequest,
-    answers=("perfmodel.prediction.adaptive:Schedule",),
+    answers=("perfmodel.model.prediction.training.adaptive:Schedule",),
     run=run,
     text=text,
     hardware=False,

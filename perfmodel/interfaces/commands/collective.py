@@ -4,18 +4,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from perfmodel.core.choices import LARGEST_WORLD_SIZE, Placement
+from perfmodel.core.records.options import Described, OptionInfo
+from perfmodel.core.records.record import Within, same_as
 from perfmodel.equations.algorithm import CollectiveName
+from perfmodel.hardware.catalogue.kinds import Kind
 from perfmodel.interfaces.command import Command, Context, Writes
-from perfmodel.specs.choices import LARGEST_WORLD_SIZE, Placement
-from perfmodel.specs.kinds import Kind
-from perfmodel.specs.options import Described, OptionInfo
-from perfmodel.specs.record import Within, same_as
-from perfmodel.specs.scenario import Scenario
+from perfmodel.model.options.scenario import Scenario
 
 if TYPE_CHECKING:
-    from perfmodel.collectives.place import Point
-    from perfmodel.prediction.collective import Collective
-    from perfmodel.prediction.collectives import Collectives
+    from perfmodel.model.collectives.place import Point
+    from perfmodel.model.prediction.collectives.by_size import Collectives
+    from perfmodel.model.prediction.collectives.collective import Collective
 
 _Count = Annotated[int, Within(ge=1, le=LARGEST_WORLD_SIZE, strict=True)]
 _Bytes = Annotated[float, Within(ge=1, le=1e15, strict=True)]
@@ -72,7 +72,7 @@ class CollectiveRequest(Described):
 
     def fabric(self, context: Context) -> "Point":
         """Return where the ranks lie."""
-        from perfmodel.prediction.collective_fabric import fabric_of
+        from perfmodel.model.prediction.collectives.collective_fabric import fabric_of
 
         fields = CollectiveRequest.model_fields
         where: Any = {name: getattr(self, name) for name in fields if name not in _NOT_WHERE}
@@ -107,8 +107,8 @@ def run(request: CollectiveRequest, context: Context) -> "Collective | Collectiv
     >>> collective(ranks=16, size="1GB", accelerator="a100-sxm4-40gb").warnings[0]
     'taken: --node dgx-a100-40gb, the usual machine of a100-sxm4-40gb'
     """
-    from perfmodel.prediction.collective import collective
-    from perfmodel.prediction.collectives import Collectives
+    from perfmodel.model.prediction.collectives.by_size import Collectives
+    from perfmodel.model.prediction.collectives.collective import collective
 
     fabric = request.fabric(context)
     named = [(kind, word) for field, kind in _NAMED.items() if (word := getattr(request, field)) is not None]
@@ -122,8 +122,8 @@ def run(request: CollectiveRequest, context: Context) -> "Collective | Collectiv
 
 
 def _read(answer: Any, _: object) -> "Collective | Collectives":
-    from perfmodel.prediction.collective import Collective
-    from perfmodel.prediction.collectives import Collectives
+    from perfmodel.model.prediction.collectives.by_size import Collectives
+    from perfmodel.model.prediction.collectives.collective import Collective
 
     if isinstance(answer, list):
         return Collectives(tuple(map(Collective.model_validate, answer)))
@@ -131,20 +131,20 @@ def _read(answer: Any, _: object) -> "Collective | Collectives":
 
 
 def _check_plot(file: Path, request: CollectiveRequest) -> None:
-    from perfmodel.cli.collective_plot import check_plot
+    from perfmodel.interfaces.cli.collective_plot import check_plot
 
     check_plot(file, request.ranks)
 
 
 def _plot(file: Path, answer: Any, request: CollectiveRequest, context: Context) -> None:
-    from perfmodel.cli.collective_plot import write_plot
+    from perfmodel.interfaces.cli.collective_plot import write_plot
 
     write_plot(file, request.name, request.algorithm, request.fabric(context), request.sizes)
 
 
 def text(answer: "Collective | Collectives", request: object) -> None:
     """Print one size in lines, several in rows, and what to know of them."""
-    from perfmodel.prediction.collectives import Collectives
+    from perfmodel.model.prediction.collectives.by_size import Collectives
 
     rows = answer.rows if isinstance(answer, Collectives) else (answer,)
     if len(rows) == 1:
@@ -157,8 +157,8 @@ def text(answer: "Collective | Collectives", request: object) -> None:
 def _print_one(result: "Collective") -> None:
     import click
 
-    from perfmodel.prediction.bound import clipped_words
-    from perfmodel.units import show
+    from perfmodel.core.units import show
+    from perfmodel.model.prediction.intervals.bound import clipped_words
 
     size = show(result.message_bytes, "B")
     click.echo(f"{result.collective} of {size} over {result.group_size} ranks {result.where}")
@@ -183,8 +183,8 @@ def _print_one(result: "Collective") -> None:
 
 
 def _print_table(results: "Sequence[Collective]") -> None:
-    from perfmodel.cli.render import console, table
-    from perfmodel.units import show
+    from perfmodel.core.units import show
+    from perfmodel.interfaces.cli.render import console, table
 
     shown = table("size", "time", "80 % interval", "algorithm", "busbw", "runner-up", left=0)
     shown.padding = (0, 1, 0, 0)
@@ -205,7 +205,7 @@ def _print_notes(results: "Sequence[Collective]") -> None:
     """Say what binds, why intervals are wider than elsewhere, and what was taken where nothing was said."""
     from rich.text import Text
 
-    from perfmodel.cli.render import console
+    from perfmodel.interfaces.cli.render import console
 
     # all sizes travel one path, so they have the same reasons; the factor is that of the first
     reasons = next((row.interval.wider_because for row in results if row.interval), [])
@@ -221,9 +221,15 @@ COMMAND = Command(
     name="collective",
     summary="How long a collective takes, by which algorithm, and how close that is to the bound.",
     request=CollectiveRequest,
-    answers=("perfmodel.prediction.collective:Collective", "perfmodel.prediction.collectives:Collectives"),
+    answers=(
+        "perfmodel.model.prediction.collectives.collective:Collective",
+        "perfmodel.model.prediction.collectives.by_size:Collectives",
+    ),
     several="size",
-    json=("perfmodel.prediction.collective:Collective", "perfmodel.service.answer_types:CollectiveRows"),
+    json=(
+        "perfmodel.model.prediction.collectives.collective:Collective",
+        "perfmodel.interfaces.service.answer_types:CollectiveRows",
+    ),
     read=_read,
     run=run,
     text=text,

@@ -3,18 +3,18 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from perfmodel.core.choices import LARGEST_BATCH_SIZE, LARGEST_WORLD_SIZE
+from perfmodel.core.records.options import Described, OptionInfo
+from perfmodel.core.records.record import Within, same_as
+from perfmodel.hardware.software import DEFAULT_FOR_LAYOUTS
 from perfmodel.interfaces.command import Command, Context
 from perfmodel.interfaces.forms import TABLE, Form
 from perfmodel.interfaces.report import report
-from perfmodel.specs.choices import LARGEST_BATCH_SIZE, LARGEST_WORLD_SIZE
-from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.options import Described, OptionInfo
-from perfmodel.specs.record import Within, same_as
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.software import DEFAULT_FOR_LAYOUTS
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.scenario import Scenario
 
 if TYPE_CHECKING:
-    from perfmodel.api.layouts import LayoutRow, Layouts
+    from perfmodel.interfaces.api.layouts import LayoutRow, Layouts
 
 SHOWN = 10
 """Layouts of a table that people read, unless more are wanted."""
@@ -87,7 +87,7 @@ def run(request: LayoutsRequest, context: Context) -> "Layouts":
     >>> rows[0].iteration_time <= rows[-1].iteration_time
     True
     """
-    from perfmodel.api.layouts import searched
+    from perfmodel.interfaces.api.layouts import searched
 
     top = None if isinstance(request, Typed) else request.top
     return searched(request.question(), top, request.conditions, context.catalogue)
@@ -96,7 +96,7 @@ def run(request: LayoutsRequest, context: Context) -> "Layouts":
 def _read(answer: Any, request: LayoutsRequest) -> "Layouts":
     from pydantic import TypeAdapter
 
-    from perfmodel.api.layouts import Layouts
+    from perfmodel.interfaces.api.layouts import Layouts
 
     table = {**answer, "rows": answer["layouts"], "question": request.question()}
     del table["layouts"]
@@ -113,7 +113,7 @@ def _cut(form: Form, usual: int | None) -> Form:
 
 
 def _page(answer: "Layouts", request: LayoutsRequest, context: Context) -> Any:
-    from perfmodel.reports.shared_out import page_of_layouts
+    from perfmodel.interfaces.reports.shared_out import page_of_layouts
 
     top = request.top or SHOWN
     return page_of_layouts(answer, context.typed, context.catalogue, top, request.conditions)
@@ -123,13 +123,13 @@ def text(answer: "Layouts", request: LayoutsRequest) -> None:
     """Print the layouts that differ in time, and what to know of the first."""
     from rich.text import Text
 
-    from perfmodel.cli.render import console, table
-    from perfmodel.prediction.memory_odds import short_verdict
-    from perfmodel.prediction.result import sureness
-    from perfmodel.reports.figures import ruled_out_lines, run_of_layouts
-    from perfmodel.transformers.flops import NOMINAL_WORDS
-    from perfmodel.transformers.grid import TOO_LARGE
-    from perfmodel.units import show
+    from perfmodel.core.units import show
+    from perfmodel.interfaces.cli.render import console, table
+    from perfmodel.interfaces.reports.figures import ruled_out_lines, run_of_layouts
+    from perfmodel.model.prediction.memory_odds import short_verdict
+    from perfmodel.model.prediction.result import sureness
+    from perfmodel.model.transformers.flops import NOMINAL_WORDS
+    from perfmodel.model.transformers.grid import TOO_LARGE
 
     out = console()
     out.print(Text(f"{answer.workload} on {answer.machine}", style="bold"))
@@ -182,7 +182,7 @@ def text(answer: "Layouts", request: LayoutsRequest) -> None:
         for flag in best.flags:
             out.print(Text(f"  {flag}"))
     if answer.economics is not None:
-        from perfmodel.cli.economics_options import show_economics
+        from perfmodel.interfaces.cli.economics_options import show_economics
 
         show_economics(answer.economics)
 
@@ -193,7 +193,7 @@ def _gib(count: float) -> str:
 
 def _exposed(row: "LayoutRow") -> float:
     """Share of the step that ranks wait for messages."""
-    from perfmodel.step.terms import sent
+    from perfmodel.model.step.terms import sent
 
     return float(sent(row.terms) / row.iteration_time)
 
@@ -206,8 +206,8 @@ COMMAND = Command(
     "that of measured runs: see perfmodel validate --kind transformers.",
     request=LayoutsRequest,
     typed=Typed,
-    answers=("perfmodel.api.layouts:Layouts",),
-    json=("perfmodel.service.answer_types:LayoutsAnswer",),
+    answers=("perfmodel.interfaces.api.layouts:Layouts",),
+    json=("perfmodel.interfaces.service.answer_types:LayoutsAnswer",),
     read=_read,
     run=run,
     text=text,

@@ -4,16 +4,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from perfmodel.core.choices import LARGEST_WORLD_SIZE
+from perfmodel.core.records.options import OptionInfo
+from perfmodel.core.records.record import Within
 from perfmodel.interfaces.command import Command, Context, Writes
 from perfmodel.interfaces.forms import JSON, Form
 from perfmodel.interfaces.report import report
-from perfmodel.specs.choices import LARGEST_WORLD_SIZE
-from perfmodel.specs.options import OptionInfo
-from perfmodel.specs.record import Within
-from perfmodel.specs.scenario import Scenario, field_of
+from perfmodel.model.options.scenario import Scenario, field_of
 
 if TYPE_CHECKING:
-    from perfmodel.prediction.scaling import Scaling
+    from perfmodel.model.prediction.scaling import Scaling
 
 HEADINGS = {
     "world_size": "GPUs",
@@ -76,9 +76,9 @@ def run(request: ScaleRequest, context: Context) -> "Scaling":
     >>> round(scaling.rows[0].scaling_efficiency, 9)
     1.0
     """
-    from perfmodel.candidates import tries
-    from perfmodel.prediction import predict
-    from perfmodel.prediction.scaling import scaling_of
+    from perfmodel.core.candidates import tries
+    from perfmodel.model.prediction import predict
+    from perfmodel.model.prediction.scaling import scaling_of
 
     jobs = request.jobs()
     tries(len(jobs))
@@ -87,38 +87,38 @@ def run(request: ScaleRequest, context: Context) -> "Scaling":
 
 def text(answer: "Scaling", request: object) -> None:
     """Print a row for each number of accelerators, and what to know of them."""
-    from perfmodel.cli.render import show_scaling
+    from perfmodel.interfaces.cli.render import show_scaling
 
     show_scaling(answer)
 
 
 def _csv(answer: "Scaling", _: object) -> str:
-    from perfmodel.prediction.scaling import COLUMNS
-    from perfmodel.tables import csv_text
+    from perfmodel.core.files.tables import csv_text
+    from perfmodel.model.prediction.scaling import COLUMNS
 
     return csv_text(answer.records(), COLUMNS)
 
 
 def _markdown(answer: "Scaling", _: object) -> str:
-    from perfmodel.tables import markdown_table
+    from perfmodel.core.files.tables import markdown_table
 
     return "\n".join([markdown_table(answer.records(), HEADINGS), *answer.notes]).rstrip()
 
 
 def _page(answer: "Scaling", request: object, context: Context) -> Any:
-    from perfmodel.reports.scaled import page_of_scaling
+    from perfmodel.interfaces.reports.scaled import page_of_scaling
 
     return page_of_scaling(answer, context.typed, context.catalogue)
 
 
 def _check_plot(file: Path, request: object) -> None:
-    from perfmodel.cli.plot import check_plot
+    from perfmodel.interfaces.cli.plot import check_plot
 
     check_plot(file)
 
 
 def _plot(file: Path, answer: "Scaling", request: object, context: Context) -> None:
-    from perfmodel.cli.plot import write_plot
+    from perfmodel.interfaces.cli.plot import write_plot
 
     write_plot(file, answer)
 
@@ -127,8 +127,8 @@ COMMAND = Command(
     name="scale",
     summary="Throughput and scaling efficiency against the number of accelerators.",
     request=ScaleRequest,
-    answers=("perfmodel.prediction.scaling:Scaling",),
-    json=("perfmodel.service.answer_types:ScaleAnswer",),
+    answers=("perfmodel.model.prediction.scaling:Scaling",),
+    json=("perfmodel.interfaces.service.answer_types:ScaleAnswer",),
     run=run,
     text=text,
     constants=True,

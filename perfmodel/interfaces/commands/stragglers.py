@@ -3,21 +3,21 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
-from perfmodel.errors import refusal
+from perfmodel.core.errors import refusal
+from perfmodel.core.records.options import OptionInfo
+from perfmodel.core.records.record import Within, same_as
+from perfmodel.core.updates import USUAL_LOCAL_STEPS
 from perfmodel.interfaces.command import Command, Context
 from perfmodel.interfaces.commands.adaptive_synchrony import AdaptiveSynchronyRequest, Workers
 from perfmodel.interfaces.commands.adaptive_synchrony import run as adaptive_synchrony
 from perfmodel.interfaces.commands.adaptive_synchrony import text as print_schedule
 from perfmodel.interfaces.forms import TABLE, Form
-from perfmodel.specs.options import OptionInfo
-from perfmodel.specs.record import Within, same_as
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.updates import USUAL_LOCAL_STEPS
+from perfmodel.model.options.scenario import Scenario
 
 if TYPE_CHECKING:
     from perfmodel.equations.sgd_variants import StragglerPrediction
-    from perfmodel.prediction.sgd_error_bound import ErrorCurves
-    from perfmodel.prediction.stragglers import OrderStatistic, Stragglers
+    from perfmodel.model.prediction.training.sgd_error_bound import ErrorCurves
+    from perfmodel.model.prediction.training.stragglers import OrderStatistic, Stragglers
 
 _Variant = Literal[
     "sync",
@@ -92,7 +92,7 @@ class Typed(StragglersRequest):
 
     def request(self) -> "Typed":
         """Return the request, whose distribution has all parameters."""
-        from perfmodel.prediction.stragglers import with_params
+        from perfmodel.model.prediction.training.stragglers import with_params
 
         given: Any = self.params
         return self.model_copy(update={"distribution": with_params(self.distribution, given), "params": None})
@@ -118,7 +118,12 @@ def run(
     >>> [row.variant for row in stragglers(workers=8).rows][:3]
     ['sync', 'k-sync', 'k-batch-sync']
     """
-    from perfmodel.prediction.stragglers import OrderStatistic, Stragglers, law_from, variants_of
+    from perfmodel.model.prediction.training.stragglers import (
+        OrderStatistic,
+        Stragglers,
+        law_from,
+        variants_of,
+    )
 
     law = law_from(request.distribution, request.params)
     if isinstance(request, Typed):
@@ -139,7 +144,7 @@ def run(
         server_time=request.server_time,
     )
     if isinstance(request, Typed) and request.curve:
-        from perfmodel.prediction.sgd_error_bound import error_curves
+        from perfmodel.model.prediction.training.sgd_error_bound import error_curves
 
         rows = answer.rows if isinstance(answer, Stragglers) else (answer,)
         return error_curves(rows, request.learning_rate)
@@ -167,7 +172,7 @@ def _read(answer: Any, request: StragglersRequest) -> "StragglerPrediction | Str
     from pydantic import TypeAdapter
 
     from perfmodel.equations.sgd_variants import VARIANTS, StragglerPrediction
-    from perfmodel.prediction.stragglers import Stragglers, law_from
+    from perfmodel.model.prediction.training.stragglers import Stragglers, law_from
 
     rows = TypeAdapter(StragglerPrediction | tuple[StragglerPrediction, ...]).validate_python(answer)
     if isinstance(rows, StragglerPrediction):
@@ -181,9 +186,9 @@ def _read(answer: Any, request: StragglersRequest) -> "StragglerPrediction | Str
 
 def text(answer: Any, request: Any) -> None:
     """Print the answer by its type."""
-    from perfmodel.prediction.adaptive import Schedule
-    from perfmodel.prediction.sgd_error_bound import ErrorCurves
-    from perfmodel.prediction.stragglers import OrderStatistic, Stragglers
+    from perfmodel.model.prediction.training.adaptive import Schedule
+    from perfmodel.model.prediction.training.sgd_error_bound import ErrorCurves
+    from perfmodel.model.prediction.training.stragglers import OrderStatistic, Stragglers
 
     if isinstance(answer, Schedule):
         print_schedule(answer, request)
@@ -199,7 +204,7 @@ def text(answer: Any, request: Any) -> None:
 def _print_order(answer: "OrderStatistic", request: Any) -> None:
     import click
 
-    from perfmodel.prediction.stragglers import law_from
+    from perfmodel.model.prediction.training.stragglers import law_from
 
     law, (k, n) = law_from(request.distribution), request.order_statistic
     click.echo(f"number {k} of {n}, {law}")
@@ -211,10 +216,10 @@ def _print_order(answer: "OrderStatistic", request: Any) -> None:
 def _print_variants(rows: "Sequence[StragglerPrediction]", request: StragglersRequest) -> None:
     from rich.text import Text
 
-    from perfmodel.cli.render import console, table
+    from perfmodel.core.units import counted, show
     from perfmodel.equations.sgd_variants import sync_over_async
-    from perfmodel.prediction.stragglers import law_from
-    from perfmodel.units import counted, show
+    from perfmodel.interfaces.cli.render import console, table
+    from perfmodel.model.prediction.training.stragglers import law_from
 
     out, law = console(), law_from(request.distribution)
     out.print(Text(f"{counted(request.workers, 'worker')}, {law}"), style="bold")
@@ -242,8 +247,8 @@ def _print_curves(answer: "ErrorCurves", request: Any) -> None:
     """Bounds on the error against wall clock, for the objective of the published examples."""
     from rich.text import Text
 
-    from perfmodel.cli.render import console, table
-    from perfmodel.units import counted, show
+    from perfmodel.core.units import counted, show
+    from perfmodel.interfaces.cli.render import console, table
 
     out = console()
     words = f"{counted(request.workers, 'worker')}, learning rate {request.learning_rate:g}"
@@ -270,7 +275,7 @@ def _noted(form: Form) -> Form:
 def _note(answer: Any) -> None:
     import click
 
-    from perfmodel.prediction.stragglers import Stragglers
+    from perfmodel.model.prediction.training.stragglers import Stragglers
 
     if isinstance(answer, Stragglers):
         for name, why in answer.left_out.items():
@@ -284,12 +289,12 @@ COMMAND = Command(
     typed=Typed,
     answers=(
         "perfmodel.equations.sgd_variants:StragglerPrediction",
-        "perfmodel.prediction.stragglers:Stragglers",
+        "perfmodel.model.prediction.training.stragglers:Stragglers",
     ),
     several="variant",
     json=(
         "perfmodel.equations.sgd_variants:StragglerPrediction",
-        "perfmodel.service.answer_types:StragglerRows",
+        "perfmodel.interfaces.service.answer_types:StragglerRows",
     ),
     read=_read,
     run=run,
