@@ -27,6 +27,8 @@ from perfmodel.interfaces.calls import learning_rate, stragglers
 from perfmodel.interfaces.cli.app import SERVER, TOKEN
 from perfmodel.interfaces.client import Client, ServiceError
 from perfmodel.interfaces.client.connection import refusal_of
+from perfmodel.interfaces.command import Command, Context
+from perfmodel.interfaces.function import request_of
 from perfmodel.model.collectives.place import Point
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.scenario import Scenario
@@ -57,6 +59,10 @@ class Answering:
     def predict(self, scenario: Scenario) -> Prediction:
         """Return a prediction."""
         return predict(scenario, self.catalogue)
+
+    def answer(self, one: Command, given: Mapping[str, Any]) -> Any:
+        """Return the answer of a command of the register, whose fields were given."""
+        return one.run(request_of(one, (), given), Context(self.catalogue))
 
     def predict_each(self, scenarios: Sequence[Scenario]) -> list[Prediction]:
         """Return a prediction of each scenario."""
@@ -148,6 +154,9 @@ class _AnsweringByService(Answering):
 
     def predict(self, scenario: Scenario) -> Prediction:
         return self._client.predict(scenario)
+
+    def answer(self, one: Command, given: Mapping[str, Any]) -> Any:
+        return self._client.answer_of(one.name, given)
 
     def predict_each(self, scenarios: Sequence[Scenario]) -> list[Prediction]:
         rows = self._client.predict_many(scenarios)

@@ -95,6 +95,15 @@ def anchored_rows() -> list[Row]:
     return compare(shipped_runs(), "anchored")
 
 
+@pytest.fixture
+def of_its_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A report without the sections that are the same whatever its rows: their fits take twenty seconds."""
+    for name in ("transformer_section", "provenance", "mlperf_section", "refused_section"):
+        monkeypatch.setattr(f"perfmodel.evidence.accuracy.{name}.section", lambda *_: "")
+    monkeypatch.setattr("perfmodel.evidence.accuracy.mlperf.mlperf_section.covered", dict)
+    monkeypatch.setattr("perfmodel.evidence.accuracy.report.measured_report.coverages", list)
+
+
 def write(path: Path, *rows: dict[str, str]) -> Path:
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(rows[0]))
@@ -629,6 +638,7 @@ def test_each_anchored_line_has_one_beside_it_that_counts_ambiguous_anchors_too(
 
 
 @pytest.mark.any_version
+@pytest.mark.usefixtures("of_its_rows")
 def test_what_the_report_calls_missed_is_every_bar_that_a_line_breaks() -> None:
     """Over rows and over sources, with ambiguous anchors and without."""
     of = {"mean_absolute_error": 0.10, "median_absolute_error": 0.05, "mean_over_sources": 0.12}
@@ -794,6 +804,7 @@ def test_rows_are_written_to_six_figures_for_every_run_and_mode(
 
 
 @pytest.mark.any_version
+@pytest.mark.usefixtures("of_its_rows")
 def test_report_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "report.md"
     both = [compare(runs(tmp_path, ONE, EIGHT), mode) for mode in ("specs", "anchored")]
@@ -861,6 +872,7 @@ def test_bad_options_end_in_one_line(arguments: list[str], wanted: str) -> None:
 
 
 @pytest.mark.any_version
+@pytest.mark.usefixtures("of_its_rows")
 def test_own_runs_are_judged_beside_the_shipped_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
@@ -883,6 +895,7 @@ c,them,vgg16,v100-sxm2-16gb,16,64,,0.4,B
 
 
 @pytest.mark.any_version
+@pytest.mark.usefixtures("of_its_rows")
 def test_the_file_that_calibrate_learns_from_is_judged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

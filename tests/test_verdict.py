@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
+from functools import cache
+from typing import Any
 
 import pytest
 
@@ -95,16 +98,21 @@ def test_a_faster_part_saves_what_the_verdict_says(asked, words, factors):
     )
 
 
+@cache
+def random_answers() -> list[tuple[dict[str, Any], Prediction]]:
+    """Random scenarios that have an answer, with it."""
+    result = []
+    for asked in (question(11, number) for number in range(900)):
+        with suppress(InputError):
+            result.append((asked, ask(**asked)))
+    return result
+
+
 @pytest.mark.any_version
 def test_another_option_saves_what_the_verdict_says():
     """Over random scenarios: NCCL's own choice, another way to overlap, more servers."""
     seen = set()
-    for number in range(900):
-        asked = question(11, number)
-        try:
-            found = ask(**asked)
-        except InputError:
-            continue
+    for asked, found in random_answers():
         for option, value, share in re.findall(r"--([a-z-]+) (\S+) would save ([\d.]+)%", found.verdict):
             name = option.replace("-", "_")
             other = ask(**asked | {name: int(value) if value.isdigit() else value})
@@ -118,12 +126,7 @@ def test_another_option_saves_what_the_verdict_says():
 def test_communication_that_binds_is_explained():
     """Some named change saves what a cause of half of it would, unless another wait takes its place."""
     bound = 0
-    for number in range(800):
-        asked = question(12, number)
-        try:
-            found = ask(**asked)
-        except InputError:
-            continue
+    for asked, found in random_answers():
         assert "-0.0%" not in found.verdict
         if found.layout is not None or not found.verdict.startswith("communication-bound"):
             continue

@@ -15,6 +15,7 @@ from app.options import convert, one_of, options, some_of, values
 from app.plain import plain
 from perfmodel.core.choices import Algorithm
 from perfmodel.core.errors import InputError
+from perfmodel.core.problem import Note
 from perfmodel.core.units import plural, show
 from perfmodel.interfaces.calls import compression
 from perfmodel.interfaces.calls import servers as servers_placed
@@ -109,7 +110,7 @@ def page(asked: Asked) -> None:
         )
         st.markdown(f"**{_verdict(at, wanted, marks, size)}**")
         if fabric.notes:
-            notes = "; ".join(note.removeprefix("taken: ") for note in fabric.notes)
+            notes = "; ".join(note.said if isinstance(note, Note) else note for note in fabric.notes)
             st.caption(for_planners(sentence(f"taken: {notes}")))
     _measured_beside(name, place, size)
     st.caption(f"By message size, {ranks} GPUs; dotted: where the fastest changes")

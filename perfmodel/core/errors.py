@@ -7,7 +7,18 @@ from collections.abc import Iterable
 from itertools import takewhile
 from typing import Any, Self
 
-from perfmodel.core.problem import LONGEST_NAME, UNSORTED, Path, Place, Problem, Words, called, problem, shell
+from perfmodel.core.problem import (
+    LONGEST_NAME,
+    UNSORTED,
+    Note,
+    Path,
+    Place,
+    Problem,
+    Words,
+    called,
+    problem,
+    shell,
+)
 
 LIKENESS = 0.5
 """Of two names, from 0 to 1, from which on one is offered for the other."""
@@ -63,6 +74,10 @@ class InputError(ValueError):
         error.inside = ((name, *self.inside)) if name else self.inside
         error.after, error.most = self.after + after, self.most
         return error
+
+    def note(self) -> Note:
+        """Return the sentence, for an answer that says what was left out, with the code of the problem."""
+        return Note(str(self), self.problems[0].code)
 
     def __str__(self) -> str:
         return brief(self.words())

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 Path: TypeAlias = tuple[str | int, ...]
 """Keys and indices from the input down to a field."""
@@ -36,6 +36,42 @@ class Words(str):
     """A value that is our own text, in which options are called as in a message."""
 
     __slots__ = ()
+
+
+class Note(str):
+    """A line of an answer, with what it is about, and what it says of that, for programs."""
+
+    about: str
+    said: str
+
+    def __new__(cls, words: str, about: str, said: str = "") -> Note:
+        """Take the line, and its two parts."""
+        note = str.__new__(cls, words)
+        note.about = about
+        note.said = said
+        return note
+
+    def __getnewargs__(self) -> tuple[str, str, str]:  # type: ignore[override]
+        return str(self), self.about, self.said
+
+
+def default(option: str, value: object, whose: str = "") -> Note:
+    """Return the line about an option that was left open, and the value that it has.
+
+    >>> line = default("nics", 4)
+    >>> line, line.about
+    ('--nics 4', 'nics')
+    """
+    return Note(f"--{option} {value}{whose}", option, str(value))
+
+
+def taken_as(what: str) -> Note:
+    """Return the line about what was taken where nothing was said.
+
+    >>> taken_as("racks of 4 nodes")
+    'taken: racks of 4 nodes'
+    """
+    return Note(f"taken: {what}", "taken", what)
 
 
 def shell(option: str) -> str:
@@ -76,7 +112,7 @@ def path_of(text: str) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong with an input, or that somebody who reads an answer should know."""
+    """One thing that is wrong with an input."""
 
     code: str
     """For programs: its first word is the subject, in whose table the sentence is."""
@@ -86,7 +122,6 @@ class Problem:
     """What the sentence says of them, by the names that it has for them."""
     near: tuple[str, ...] = ()
     """Known names that are most like an unknown one."""
-    kind: Literal["refusal", "warning", "note", "default", "reason"] = "refusal"
     depth: int = 0
     """Parts of every path that the sentence leaves out, as what it stands under is said before it."""
     said: str = ""

@@ -1,6 +1,7 @@
 """Collective operations and their ranks."""
 
 MESSAGES = {
+    "collective.not_on_links": "unknown {called} {name!r}; {right}",
     "collective.ranks_in_node": "{link} joins {most} ranks in a node, not {ranks}; spread them over nodes",
     "collective.no_inter_link": "{hosts} nodes need --inter-link",
     "collective.nvls": "nvls runs within one node, whose switch adds; over several nodes: nvls-tree",

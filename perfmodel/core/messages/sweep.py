@@ -17,7 +17,7 @@ MESSAGES = {
     "sweep.unwritable": "cannot be written: {strerror}",
     "sweep.locked": "being written by another process{who}; wait for it, or write to another folder",
     "sweep.no_manifest": "no manifest of a sweep; {elsewhere}",
-    "sweep.manifest_version": "a manifest of version {version}, not {version}; {elsewhere}",
+    "sweep.manifest_version": "a manifest of version {version}, not {known}; {elsewhere}",
     "sweep.other_sweep": "of another sweep, whose {differing} differ; {elsewhere}",
     "sweep.part_unseen": "written by a worker, but not seen here; the folder must be one that all "
     "machines share",

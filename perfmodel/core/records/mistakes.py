@@ -138,7 +138,8 @@ def _problem(
 ) -> Problem:
     what, given, key = error["type"], error["input"], written(place)
     path = tuple(each for each in error["loc"] if isinstance(each, int) or not _NO_KEY.fullmatch(each))
-    inside, last = (f"{written(place[:-1])}: ", place[-1]) if len(place) > 1 else ("", key)
+    table, last = (written(place[:-1]), place[-1]) if len(place) > 1 else ("", key)
+    inside = f"{table}: " if table else ""
     right = _expected(error)
     values = {"field": key, "given": given, "right_alone": right}
     if what == "missing":

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from perfmodel.core.candidates import TooManyCandidates
 from perfmodel.core.errors import InputError
+from perfmodel.core.problem import Note
 from perfmodel.decide.planning.goal import BATCH_TOO_LARGE, Goal
 from perfmodel.decide.planning.results import SearchResult
 from perfmodel.decide.planning.searches import search
@@ -67,7 +68,7 @@ def _defaults(result: SearchResult, nearest: dict[str, Any]) -> Iterator[tuple[s
     if goal.global_batch_size is None and goal.max_global_batch is None:
         if predicts_tokens(network):
             yield "global-batch-size", "global_batch_size", int(nearest["global_batch_size"])
-        elif any(reason.startswith(BATCH_TOO_LARGE) for reason in result.left_out):
+        elif any(isinstance(each, Note) and each.about == BATCH_TOO_LARGE for each in result.left_out):
             yield "max-global-batch-size", "max_global_batch", int(goal.most_samples(network))
     if goal.max_gpus == Run.model_fields["max_gpus"].value:
         yield "max-gpus", "max_gpus", goal.max_gpus

@@ -11,6 +11,7 @@ import numpy as np
 
 from perfmodel.core.candidates import will_try
 from perfmodel.core.errors import InputError
+from perfmodel.core.problem import Note
 from perfmodel.decide.planning.goal import ALGORITHMS, BATCH_TOO_LARGE, Goal, sized
 from perfmodel.decide.planning.machines import Machine
 from perfmodel.decide.sweeps import sweep
@@ -18,6 +19,7 @@ from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.setting.embedding_tables import usual_embedding
 from perfmodel.model.setting.sharing import predicts_tokens
+from perfmodel.model.step.all_reduce import NOT_ON_LINKS
 from perfmodel.model.step.terms import COPIES, names_of
 from perfmodel.workloads import workload
 from perfmodel.workloads.workload import Workload
@@ -114,7 +116,8 @@ def tables_of_copies(
                 raise
             table = None
         for report, count in crossed.refused.items():
-            reason = NOT_THERE if report.startswith("unknown algorithm on these links") else report
+            not_there = isinstance(report, Note) and report.about == NOT_ON_LINKS
+            reason = NOT_THERE if not_there else report
             left_out[reason] += count
         if table is not None:
             table["machine"] = np.array([index_of[node, accelerator] for node in table["node"].tolist()])
@@ -257,7 +260,7 @@ def _allowed(goal: Goal, table: Table, most: float, left_out: Counter[str]) -> T
             table["nodes"] + servers <= (goal.max_nodes or np.inf),
         ),
         (
-            f"{BATCH_TOO_LARGE}{most:,.0f} (--max-global-batch-size)",
+            Note(f"a global batch over {most:,.0f} (--max-global-batch-size)", BATCH_TOO_LARGE),
             batch <= most,
         ),
         (f"another global batch than {only} (--global-batch-size)", (batch == only) | (only is None)),

@@ -49,8 +49,8 @@ OF_LAYOUT: Final = (*CHOSEN, "accumulation_steps")
 """The same of a plan that shares a transformer out, by the words of its layout."""
 LARGEST_COUNTS = 8
 """GPU counts tried of a batch given beforehand because they divide it (a choice)."""
-BATCH_TOO_LARGE = "a global batch over "
-"""Begins why a plan of copies is left out whose batch is larger than most."""
+BATCH_TOO_LARGE = "batch.too_large"
+"""What the reason is about why a plan of copies is left out whose batch is larger than most."""
 LARGE = 1e9
 """Parameters of a network from which on jobs fail where nobody says how often (a choice)."""
 USUAL_FAILURE_INTERVAL = 2048 * 54 * 86400 / 419

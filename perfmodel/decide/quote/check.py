@@ -204,7 +204,7 @@ def _checked(claim: Claim, setting: Setting, job: SharedOut, evidence: Evidence)
 def _defaults(setting: Setting, job: SharedOut, of_a_workload: bool) -> list[str]:
     if of_a_workload:
         return [*setting.defaults, *job.defaults]
-    return [each for each in setting.defaults if each.split()[0].removeprefix("--") in _OF_MACHINES]
+    return [each for each in setting.defaults if each.about in _OF_MACHINES]
 
 
 def _similar(claim: Claim, run: FromRun | None) -> SimilarRun | None:

@@ -1,6 +1,7 @@
 """What a quote file says: a scenario, claims about it, and where they were read."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -344,7 +345,8 @@ def _number(key: str, value: float | str, unit: str) -> float:
     try:
         return units.parse(value, unit)
     except InputError as error:
-        raise refusal("value.refused", key, cause=f"{key} = {error}") from None
+        one = error.problems[0].under((key,))
+        raise InputError(replace(one, before=f"{key} = ")) from None
 
 
 def _written(place: Sequence[str]) -> str:

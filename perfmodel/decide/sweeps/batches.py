@@ -93,7 +93,7 @@ class Work:
             try:
                 settings.append(resolve(scenario, self._catalogue))
             except InputError as error:
-                refused.append((1, str(error)))
+                refused.append((1, error.note()))
         if not settings:
             return None, refused
         one = settings[0]

@@ -117,7 +117,7 @@ class Groups:
             check_anchor_of_copies(fixed["anchor"])
             batches, refused = self._work.batches(alone, self._axes, world_sizes[0])
         except InputError as error:
-            self._refuse(crossed * self._batch_count(), str(error))
+            self._refuse(crossed * self._batch_count(), error.note())
             return
         for count, reason in refused:
             self._refuse(count * crossed, reason)
@@ -132,7 +132,7 @@ class Groups:
         try:
             setting = self._setting(fixed, batches, placements)
         except InputError as error:
-            self._refuse(len(placements.world_size) * count, str(error))
+            self._refuse(len(placements.world_size) * count, error.note())
             return
         placements = self._with_algorithm(setting, placements, count)
         constants = self._constants
@@ -159,7 +159,7 @@ class Groups:
                 self._updates(fixed, some[0])
                 kept += some
             except InputError as error:
-                self._refuse(self._place_count() * self._batch_count() * len(some), str(error))
+                self._refuse(self._place_count() * self._batch_count() * len(some), error.note())
         return kept
 
     def _batch_count(self) -> int:
@@ -227,7 +227,7 @@ class Groups:
                 message_times(tried, np.ones(1), Fabric(*(column[:, None] for column in one.fabric)))
             except InputError as error:
                 able[which] = False
-                self._refuse(len(which) * count, str(error))
+                self._refuse(len(which) * count, error.note())
         return placements if able.all() else placements.at(able)
 
 

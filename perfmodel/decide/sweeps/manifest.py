@@ -68,7 +68,9 @@ class Manifest:
         except (KeyError, TypeError, ValueError):
             raise refusal("sweep.no_manifest", elsewhere=elsewhere).under(path) from None
         if version != VERSION:
-            raise refusal("sweep.manifest_version", version=VERSION, elsewhere=elsewhere).under(path)
+            raise refusal(
+                "sweep.manifest_version", version=version, known=VERSION, elsewhere=elsewhere
+            ).under(path)
         if differing := [name for name in self.sweep if sweep.get(name) != self.sweep[name]]:
             raise refusal("sweep.other_sweep", differing=_in_words(differing), elsewhere=elsewhere).under(
                 path

@@ -96,7 +96,7 @@ def placements_of(
             # a single accelerator has nobody to wait for
             one = _resolved(asked | {"k": None, "backups": None}, 1, catalogue)
         except InputError as error:
-            refusals.append(Refusal(len(sizes), str(error)))
+            refusals.append(Refusal(len(sizes), error.note()))
             continue
         nodes, per_node = placed(sizes, asked["accelerators_per_node"] or one.node.accelerators)
         by_nodes = asked["rack_nodes"] is not None or one.intra_link.domain is not None or one.is_slice
@@ -116,7 +116,7 @@ def placements_of(
             try:
                 setting = _resolved(asked, int(sizes[same[0]]), catalogue)
             except InputError as error:
-                refusals.append(Refusal(len(same), str(error)))
+                refusals.append(Refusal(len(same), error.note()))
                 continue
             links.setdefault(setting.intra_link.id, setting.intra_link)
             report = {name: getattr(setting, name) for name in _COUNTS} | fabric_of(

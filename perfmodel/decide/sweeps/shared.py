@@ -147,7 +147,7 @@ def shared_blocks(
                 setting = _any_setting(asked | {"framework": stack, "world_size": world}, catalogue)
                 settings.append(setting._replace(scaling=scaling))
             except InputError as error:
-                refuse(len(LayoutRows((world,), axes, copies)), str(error))
+                refuse(len(LayoutRows((world,), axes, copies)), error.note())
         # what an anchor says of a job depends on its size
         alike = itertools.groupby(settings, _alone if fixed["anchor"] else _but_for_size)
         for some in (list(each) for _, each in alike):
@@ -246,7 +246,7 @@ def _why(asked: dict[str, Any], setting: Setting, catalogue: Catalogue) -> str:
         shared(scenario, setting.workload, setting.accelerator, catalogue, lambda _: None)
         resolve(scenario, catalogue)  # minds the runs of an anchor as well
     except InputError as error:
-        return str(error)
+        return error.note()
     raise AssertionError(f"refused for no reason: {asked}")
 
 

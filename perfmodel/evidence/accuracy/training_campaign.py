@@ -7,6 +7,7 @@ from typing import Any
 
 from perfmodel.core.command_line import command_line
 from perfmodel.core.errors import InputError
+from perfmodel.core.problem import Note, python
 from perfmodel.evidence.accuracy.campaign import Campaign, Command, Details, answered
 from perfmodel.evidence.accuracy.ledger.held_out import UNSEEN
 from perfmodel.evidence.accuracy.measured_table import Line
@@ -53,11 +54,8 @@ def scenario_readings(
         result.append(Reading(fact.what, stated, "not used" if value is None else str(value), why))
     options = {fact.value for fact in facts("training")}
     defaults = of.defaults if isinstance(of, Prediction) else []
-    for text in defaults:
-        option, _, value = text.removeprefix("--").partition(" ")
-        if option.replace("-", "_") not in options:
-            result.append(Reading(option.replace("-", " "), "", value, DEFAULT))
-    return result
+    others = [line for line in defaults if isinstance(line, Note) and python(line.about) not in options]
+    return result + [Reading(line.about.replace("-", " "), "", line.said, DEFAULT) for line in others]
 
 
 def _details(line: Line, run: Run, outcome: Row, catalogue: Catalogue) -> Details:

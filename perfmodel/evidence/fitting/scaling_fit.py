@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections import UserDict
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -121,8 +122,12 @@ class ScalingFit:
     def _derivatives(self, workers: Workers, numbers: Array) -> Array:
         """Those of the times of all rows, shape (rows, numbers); kept for the fits nearby."""
         steps = STEP * np.concatenate([np.eye(len(numbers)), -np.eye(len(numbers))])
-        moved = [(place, _scaled(self._constants, numbers + step)) for place, step in enumerate(steps)]
-        times = {place: logs for (place, _), logs in workers.each(_log_times, moved)}
+        read = _read(self._rows, _scaled(self._constants, numbers))
+        moved = [
+            (place, _scaled(self._constants, numbers + step), read[name])
+            for place, (step, name) in enumerate(zip(steps, [*DEVIATIONS] * 2, strict=True))
+        ]
+        times = {place: logs for (place, *_), logs in workers.each(_log_times, moved)}
         up, down = np.split(np.stack([times[place] for place in range(len(steps))], axis=1), 2, axis=1)
         self._slopes = (up - down) / (2 * STEP)
         return self._slopes
@@ -133,9 +138,36 @@ def _scaled(constants: Calibration, numbers: Array) -> Calibration:
     return with_scaling(constants, dict(zip(DEVIATIONS, np.exp(numbers).tolist(), strict=True)))
 
 
-def _log_times(rows: Sequence[Anchored], under: tuple[int, Calibration]) -> Array:
-    """Predicted logarithms under constants that have a place in a list, shape (rows,)."""
-    return np.log([row.predict(under[1]) for row in rows])
+def _log_times(rows: Sequence[Anchored], under: tuple[int, Calibration, Sequence[bool]]) -> Array:
+    """Predicted logarithms under constants that have a place in a list, shape (rows,), of rows asked for."""
+    _, constants, asked = under
+    return np.log(
+        [row.predict(constants) if is_asked else 1.0 for row, is_asked in zip(rows, asked, strict=True)]
+    )
+
+
+def _read(rows: Sequence[Anchored], constants: Calibration) -> dict[str, list[bool]]:
+    """Return which rows' times read each learned number at all: moved alone, it cannot move the others."""
+    read: set[str] = set()
+
+    class Links(UserDict[str, float]):
+        def __getitem__(self, kind: str) -> float:
+            read.add(f"link/{kind}")
+            return super().__getitem__(kind)
+
+    class Noted(Calibration):
+        def __getattribute__(self, name: str) -> Any:
+            read.add(name)
+            return super().__getattribute__(name)
+
+    noted = Noted(*constants._replace(link_fraction=cast("Any", Links(constants.link_fraction))))
+    result: dict[str, list[bool]] = {name: [] for name in DEVIATIONS}
+    for row in rows:
+        read.clear()
+        row.predict(noted)
+        for name, of_rows in result.items():
+            of_rows.append(name in read)
+    return result
 
 
 def _before(name: str) -> float:

@@ -40,6 +40,7 @@ def option_of(one: Declared, many: bool = False, **changed: Any) -> Callable[[_C
         "metavar": "FILE" if one.info.file else None,
         "label": one.label,
         "offers": one.info.offers,
+        "heading": one.heading,
         "usual": "" if "help" in changed else one.usual,
         "old": [f"--{one.info.old}"] if one.info.old else [],
     }

@@ -15,6 +15,7 @@ from perfmodel.interfaces.cli.economics_options import economics_options, take_e
 from perfmodel.interfaces.cli.export import export_options, take_form
 from perfmodel.interfaces.cli.options import catalogue_from, option_of, scenario_from, scenario_options
 from perfmodel.interfaces.cli.report import report_file, report_option, typed_command
+from perfmodel.interfaces.cli.spelling import Shell
 from perfmodel.interfaces.cli.types import Number, Word
 from perfmodel.model.options.conditions import Conditions
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from perfmodel.model.prediction import Prediction
 
 
-@click.command("predict")
+@click.command("predict", cls=Shell)
 @scenario_options()
 @partial(economics_options, without=("tokens",))
 @click.option("--time-to-target", "target", is_flag=True, help="Also the time to a published accuracy.")

@@ -22,11 +22,13 @@ class Option(click.Option):
         label: str = "",
         offers: Offers | None = None,
         usual: str = "",
+        heading: str = "",
         **settings: Any,
     ) -> None:
         """Take the names of the option, which are shown, and the old ones; the rest as of ``OptionInfo``."""
         super().__init__([*names, *old], **settings)
         self.old, self.label, self.offers, self.usual = tuple(old), label, offers, usual
+        self.heading = heading
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Return the lines of the help."""
@@ -46,3 +48,19 @@ class Option(click.Option):
             yield
         finally:
             self.opts = every
+
+
+class Shell(click.Command):
+    """A command whose help lists options below the headings of their classes."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, those without a heading last."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for each in self.get_params(ctx):
+            record = each.get_help_record(ctx)
+            if record is not None:
+                sections.setdefault(getattr(each, "heading", ""), []).append(record)
+        rest = sections.pop("", [])
+        for heading, records in (*sections.items(), ("Options", rest)):
+            with formatter.section(heading):
+                formatter.write_dl(records)

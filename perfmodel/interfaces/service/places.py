@@ -65,6 +65,16 @@ def place_of(body: Mapping[str, Any], problem: Problem, known: Collection[str] =
     return ends[0].place if ends else next(possible, None)
 
 
+def fields_of(body: Mapping[str, Any], problem: Problem) -> tuple[Place, ...]:
+    """Return the fields that a problem is about, those that a body has by their places in it.
+
+    >>> fields_of({"gpus": 0}, Problem("value.invalid", (("world_size",), ("nodes",))))
+    (('gpus',), ('nodes',))
+    """
+    nodes = list(_nodes(body))
+    return tuple(next((node.place for node in _at_end(nodes, path)), path) for path in problem.fields)
+
+
 def _at_end(nodes: Sequence[_Node], path: Sequence[str | int]) -> list[_Node]:
     """The parts of a body where a path ends, or as much of its end as the body has."""
     fields = tuple(map(_field, path))

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from perfmodel.core.errors import InputError, shortened
 from perfmodel.core.problem import LONGEST_NAME, json_path, python
-from perfmodel.interfaces.service.places import Place, place_of, value_at, written
+from perfmodel.interfaces.service.places import Place, fields_of, place_of, value_at, written
 
 MEDIA_TYPE = "application/problem+json"
 WORDS = {413: "Content Too Large", 422: "Unprocessable Content"}
@@ -74,12 +74,11 @@ def refused(error: InputError, table: Mapping[str, Any], request: Any = None) ->
     mistakes = []
     for each in error.problems[:MOST_MISTAKES]:
         right = each.values.get("right_alone") or each.words(python, LONGEST_NAME)
-        place, paths = place_of(table, each, known), tuple(map(json_path, each.fields))
-        mistakes.append(
-            _mistake(table, place, _said(right))._replace(
-                code=each.code, fields=paths, values=_numbers(each.values)
-            )
-        )
+        place = place_of(table, each, known)
+        fields = fields_of(table, each) or ((place,) if place else ())
+        one = _mistake(table, place, _said(right))
+        paths, numbers = tuple(map(json_path, fields)), _numbers(each.values)
+        mistakes.append(one._replace(code=each.code, fields=paths, values=numbers))
     return Refused(words, mistakes)
 
 

@@ -123,7 +123,11 @@ def problem_response(status: int, reference: dict[str, Any]) -> dict[str, Any]:
     reference : to the schema of a problem
     """
     words, detail = (STATUSES | MISSING)[status]
-    mistakes = [Mistake("gpus", "eight", "expected a whole number")] if status == 422 else []
+    mistakes = (
+        [Mistake("gpus", "eight", "expected a whole number", "value.invalid", ("$.gpus",))]
+        if status == 422
+        else []
+    )
     response: dict[str, Any] = {
         "description": words,
         "content": {MEDIA_TYPE: {"schema": reference, "example": problem(status, detail, mistakes)}},

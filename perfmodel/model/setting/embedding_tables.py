@@ -9,6 +9,7 @@ import numpy as np
 
 from perfmodel.core.choices import Embedding
 from perfmodel.core.errors import refusal
+from perfmodel.core.problem import Note, default
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.workloads.workload import Layer, Tables, Workload
 
@@ -35,7 +36,7 @@ def has_tables(workload: Workload) -> bool:
 
 
 def with_embedding(
-    workload: Workload, scenario: Scenario, defaults: list[str], warnings: list[str]
+    workload: Workload, scenario: Scenario, defaults: list[Note], warnings: list[str]
 ) -> Workload:
     """Return a workload with its tables apart where they are shared out; else as it is.
 
@@ -53,7 +54,7 @@ def with_embedding(
     if asked is None:
         asked = usual_embedding(workload, scenario.strategy)
         if has_tables(workload):
-            defaults.append(f"--embedding {asked}")
+            defaults.append(default("embedding", asked))
     if asked == "replicated":
         return workload
     if not has_tables(workload):

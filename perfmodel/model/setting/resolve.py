@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from perfmodel.core.choices import WITHIN_A_NODE
 from perfmodel.core.errors import refusal
+from perfmodel.core.problem import Note, default
 from perfmodel.core.updates import Updates, network_of, updates_of
 from perfmodel.hardware.accelerator import USUAL_POWER, Accelerator
 from perfmodel.hardware.catalogue.store import Catalogue
@@ -21,16 +22,9 @@ from perfmodel.model.input.loading import feed, loader_workers, storage_of
 from perfmodel.model.options.compression import Scheme, compression_of
 from perfmodel.model.options.overlap import usual_overlap
 from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.setting import link_caveats
 from perfmodel.model.setting.anchor import Repeat, with_measured_runs
 from perfmodel.model.setting.embedding_tables import with_embedding
-from perfmodel.model.setting.link_caveats import (
-    GENERIC_NODE,
-    NCCL_CONNECTIONS,
-    check_racks,
-    doubt_adapters,
-    doubt_links,
-    require_network,
-)
 from perfmodel.model.setting.named import by_id
 from perfmodel.model.setting.rings import check_rings
 from perfmodel.model.setting.sharing import batch_of, shared, software_of_copies, usual_precision
@@ -105,7 +99,7 @@ class Setting(NamedTuple):
     """Samples/s that one loader worker decodes; None where the calibrated rate holds."""
     feed: Feed | None
     """Where real samples come from and by what; None where they are synthetic."""
-    defaults: tuple[str, ...]
+    defaults: tuple[Note, ...]
     """Each option the scenario left open, with the value it got."""
     warnings: tuple[str, ...]
     layout: Layout | None = None
@@ -162,13 +156,13 @@ def _profile(path: str | None) -> Profile | None:
     return read_profile(path)
 
 
-class _Defaults(list[str]):
+class _Defaults(list[Note]):
     """The options left open, as they are filled in."""
 
     def take(self, option: str, given: _T | None, value: _T) -> _T:
         if given is not None:
             return given
-        self.append(f"--{option} {value}")
+        self.append(default(option, value))
         return value
 
 
@@ -184,12 +178,12 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     _take_what_was_not_said(scenario, taken)
     scenario, meant = by_id(scenario, catalogue)
     for one in meant:
-        taken.append(f"--{one.option} {one.id}")
+        taken.append(default(one.option, one.id))
         warnings.append(str(one))
     workload = fed(network(scenario.workload, scenario.sequence_length), scenario, warnings)
     warnings += workload.notes
     if scenario.sequence_length is None and workload.sequence_length:
-        taken.append(f"--sequence-length {workload.sequence_length}")
+        taken.append(default("sequence-length", workload.sequence_length))
     accelerator, node = _hardware(scenario, catalogue, taken, warnings)
     nodes, per_node = nodes_filled(scenario.world_size, scenario.accelerators_per_node, node, warnings)
     intra = catalogue.link(
@@ -207,9 +201,9 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     )
     over_adapters = strategy == "parameter-server" or groups > 1
     if over_adapters:
-        require_network(node, scenario.inter_link, None if scenario.node else accelerator)
+        link_caveats.require_network(node, scenario.inter_link, None if scenario.node else accelerator)
         if scenario.inter_link is None:
-            taken.append(f"--inter-link {node.inter_link}")
+            taken.append(default("inter-link", node.inter_link))
     usual = sharing.precision if sharing else usual_precision(accelerator)
     precision = taken.take("precision", scenario.precision, usual)
     peak, peak_format = accelerator.training_peak(precision)
@@ -226,7 +220,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         else batch_of(scenario, sharing.layout, taken.take)
     )
     servers = 0
-    check_racks(scenario.oversubscription, scenario.rack_nodes)
+    link_caveats.check_racks(scenario.oversubscription, scenario.rack_nodes)
     if nodes > 1 and scenario.strategy in WITHIN_A_NODE:
         raise refusal(
             "job.one_machine",
@@ -250,17 +244,19 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         for name, value in updates.options(scenario.world_size).items():
             taken.take(name.replace("_", "-"), getattr(scenario, name), value)
     if scenario.world_size > 1 and scenario.jitter is None and sharing is None:
-        taken.append(f"--jitter lognormal:cv={calibration().jitter:g}")
+        taken.append(default("jitter", f"lognormal:cv={calibration().jitter:g}"))
     inter = catalogue.link(scenario.inter_link or node.inter_link or DEFAULT_INTER_LINK)
-    doubt_links(intra if scenario.intra_link else None, inter if scenario.inter_link else None, warnings)
+    link_caveats.doubt_links(
+        intra if scenario.intra_link else None, inter if scenario.inter_link else None, warnings
+    )
     nics = scenario.nics or node.nics or 1
     if over_adapters:
         if scenario.inter_link is not None:  # else they come with the node's own link, which is named
             taken.take("nics", scenario.nics, nics)
-        doubt_adapters(node, inter, nics, scenario.network_cap, warnings)
+        link_caveats.doubt_adapters(node, inter, nics, scenario.network_cap, warnings)
     optimizer = taken.take("optimizer", scenario.optimizer, "adam" if sharing else workload.default_optimizer)
     if software != scenario.framework:
-        taken.append(f"--framework {software}")
+        taken.append(default("framework", software))
     measured: tuple[Setting, ...] = ()
     if sharing is not None and scenario.anchor is not None:
         scenario, measured = with_measured_runs(scenario, software, precision, catalogue, resolve)
@@ -320,15 +316,15 @@ def _take_what_was_not_said(scenario: Scenario, taken: _Defaults) -> None:
     """Name the options whose default the scenario itself holds, where they matter."""
     said = scenario.model_fields_set
     if "workload" not in said:
-        taken.append(f"--workload {scenario.workload}")
+        taken.append(default("workload", scenario.workload))
     if "world_size" not in said:
-        taken.append(f"--gpus {scenario.world_size}")
+        taken.append(default("gpus", scenario.world_size))
     if scenario.world_size == 1:
         return
     if "strategy" not in said:
-        taken.append(f"--strategy {scenario.strategy}")
+        taken.append(default("strategy", scenario.strategy))
     if "algorithm" not in said and network_of(scenario.strategy) == "all-reduce":
-        taken.append(f"--algorithm {scenario.algorithm}")
+        taken.append(default("algorithm", scenario.algorithm))
 
 
 def _refuse_server_options(scenario: Scenario) -> None:
@@ -355,7 +351,9 @@ def _hardware(
         held = taken.take("accelerator", node.accelerator, DEFAULT_ACCELERATOR)
         return catalogue.accelerator(held), node
     accelerator = catalogue.accelerator(taken.take("accelerator", scenario.accelerator, DEFAULT_ACCELERATOR))
-    node = catalogue.node(taken.take("node", scenario.node, accelerator.usual_node or GENERIC_NODE))
+    node = catalogue.node(
+        taken.take("node", scenario.node, accelerator.usual_node or link_caveats.GENERIC_NODE)
+    )
     if node.accelerator not in (None, accelerator.id):
         warnings.append(f"{node.id} is sold with {node.accelerator}; predicted with {accelerator.id} in it")
     return accelerator, node
@@ -390,7 +388,7 @@ def _overlap(scenario: Scenario, taken: _Defaults) -> str:
 
 def usual_connections(strategy: str) -> int:
     """Return how many connections join two machines where nobody says: to parameter servers one."""
-    return 1 if strategy == "parameter-server" else NCCL_CONNECTIONS
+    return 1 if strategy == "parameter-server" else link_caveats.NCCL_CONNECTIONS
 
 
 def _connections(scenario: Scenario, over_adapters: bool, link: Link, taken: _Defaults) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from perfmodel.core import ops
-from perfmodel.core.errors import unknown_name
+from perfmodel.core.errors import InputError, unknown
 from perfmodel.equations.algorithms import ALGORITHMS, GRID_ALGORITHMS
 from perfmodel.equations.chunked_ring import adding_bandwidth
 from perfmodel.equations.exchange import least_bandwidth, least_times, slowest_hop
@@ -29,6 +29,8 @@ from perfmodel.model.step.library import library_algorithms, library_curve, libr
 
 IN_A_NODE = ("nvls", "ring-chunked")
 """Algorithms that no link between nodes can do."""
+NOT_ON_LINKS = "collective.not_on_links"
+"""The code of a problem: an algorithm that the links cannot do."""
 ONLY_WHEN_ASKED = (IN_NETWORK,)
 """Algorithms that need a network which adds, which no link spec promises."""
 
@@ -146,7 +148,8 @@ def chosen_times(algorithm: str, group: Group, message_bytes: Any) -> Any:
     if algorithm == "best":
         return cheapest(times, message_bytes)
     if algorithm not in times:
-        raise unknown_name("algorithm on these links", algorithm, ["auto", "best", *times])
+        known = ["auto", "best", *times]
+        raise InputError(unknown(NOT_ON_LINKS, "algorithm on these links", algorithm, known, ("algorithm",)))
     return times[algorithm](message_bytes)
 
 

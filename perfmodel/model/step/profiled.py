@@ -6,6 +6,7 @@ from typing import Any
 
 from perfmodel.core import ops
 from perfmodel.core.errors import refusal
+from perfmodel.core.problem import Note, default
 from perfmodel.core.units import show
 from perfmodel.equations.collective_latencies import LONGEST_CHAIN
 from perfmodel.equations.measured_steps import (
@@ -34,7 +35,7 @@ def with_profile(constants: Calibration, profile: Profile) -> Calibration:
     return constants if profile.jitter is None else constants._replace(jitter=profile.jitter.value)
 
 
-def completed(scenario: Scenario, profile: Profile) -> tuple[Scenario, list[str]]:
+def completed(scenario: Scenario, profile: Profile) -> tuple[Scenario, list[Note]]:
     """Return the scenario with what it leaves open taken from the profile, and those options by name."""
     left: dict[str, Any] = {
         name: value
@@ -54,7 +55,8 @@ def completed(scenario: Scenario, profile: Profile) -> tuple[Scenario, list[str]
         left.pop("local_batch_size", None)
         left.pop("accumulation_steps", None)
     given = {name: getattr(scenario, name) for name in scenario.model_fields_set - left.keys()}
-    report = [f"--{name.replace('_', '-')} {value} (from the profile)" for name, value in left.items()]
+    whose = " (from the profile)"
+    report = [default(name.replace("_", "-"), value, whose) for name, value in left.items()]
     return Scenario.model_construct(**given, **left), report
 
 
@@ -152,20 +154,16 @@ def profiled_fabric(on: Fabric, setting: Setting, profile: Profile) -> Fabric:
     return measured._replace(launch_time=0.0, ramp_factor=0.0)
 
 
-def defaults_of(setting: Setting, profile: Profile) -> list[str]:
+def defaults_of(setting: Setting, profile: Profile) -> list[Note]:
     """Return the options left open, but for what the profile measured: the loader's wait, the jitter."""
     asked = setting.scenario
-    measured: tuple[str, ...] = ()
-    if profile.measures_input and asked.loader_workers is None:
-        measured += ("--loader-workers ", "--storage ")
+    measures_input = profile.measures_input and asked.loader_workers is None
+    measured = ("loader-workers", "storage") if measures_input else ()
+    lines = [line for line in setting.defaults if line.about not in measured]
     if profile.jitter is None or asked.jitter is not None:
-        return [option for option in setting.defaults if not option.startswith(measured)]
-    jitter = f"--jitter lognormal:cv={profile.jitter.value:.3g} (from the profile)"
-    return [
-        jitter if option.startswith("--jitter ") else option
-        for option in setting.defaults
-        if not option.startswith(measured)
-    ]
+        return lines
+    jitter = default("jitter", f"lognormal:cv={profile.jitter.value:.3g}", " (from the profile)")
+    return [jitter if line.about == "jitter" else line for line in lines]
 
 
 def warnings_of(setting: Setting, profile: Profile) -> list[str]:

@@ -7,6 +7,7 @@ from typing import NamedTuple, get_args
 
 from perfmodel.core.choices import Placement
 from perfmodel.core.errors import refusal, unknown_name
+from perfmodel.core.problem import taken_as
 from perfmodel.core.units import show
 from perfmodel.hardware.accelerator import Accelerator
 from perfmodel.hardware.catalogue.store import Catalogue
@@ -136,10 +137,10 @@ def fabric_of(
     capped_by = machine if outer is not own else None
     if capped_by is not None and outer is not None:
         limit = show(each * outer.bandwidth.value, "B/s")
-        notes.append(f"taken: {limit} of a machine, the network limit of {capped_by.id}")
+        notes.append(taken_as(f"{limit} of a machine, the network limit of {capped_by.id}"))
     if groups < nodes and link.domain is not None:
         words = f"one {_place_of(nodes)}" if groups == 1 else f"{groups} NVLink domains"
-        notes.append(f"taken: {nodes} nodes as {words}, as {link.id} joins {link.domain.value:g} ranks")
+        notes.append(taken_as(f"{nodes} nodes as {words}, as {link.id} joins {link.domain.value:g} ranks"))
     if racks is not None and racks.oversubscription > 1 and groups > 1:
         notes.append(_of_racks(racks, nodes))
     if groups == 1 and inter_link is not None:
@@ -150,11 +151,11 @@ def fabric_of(
         where = where._replace(lone_bandwidth=lone_bandwidth(own, machine, each, network_cap))
     if machine is not None and (sockets := _between_sockets(machine, where, catalogue)) is not None:
         where = where._replace(sockets=sockets.bandwidth)
-        notes.append(f"taken: {sockets.words} between the processors of a node, as {machine.id} has")
+        notes.append(taken_as(f"{sockets.words} between the processors of a node, as {machine.id} has"))
     if connections is not None:
         where = where._replace(connections=connections)
     elif outer is not None and groups > 1 and (outer.passes_kernel or outer.flow_bandwidth is not None):
-        notes.append(f"taken: --connections {where.connections}, by default")
+        notes.append(taken_as(f"--connections {where.connections}, by default"))
     torus = None if torus_dimensions is None else parse_torus(torus_dimensions)
     return where._replace(notes=tuple(notes), machines=nodes, racks=racks, torus=torus)
 
@@ -190,7 +191,7 @@ def _notes(taken: Mapping[str, _Taken | None]) -> list[str]:
         if each is not None and not each.is_said:
             of.setdefault(each.owner, []).append(f"--{option} {each.value}")
     return [
-        f"taken: {', '.join(options)}, {f'as {owner} has' if owner else 'by default'}"
+        taken_as(f"{', '.join(options)}, {f'as {owner} has' if owner else 'by default'}")
         for owner, options in of.items()
     ]
 
@@ -207,7 +208,7 @@ def _machine(catalogue: Catalogue, accelerator: str | None, node: str | None) ->
         usual = chip.usual_node if chip is not None else None
         machine = catalogue.node(usual or GENERIC_NODE)
         whose = f"the usual machine of {name}" if usual else "a machine for any accelerator"
-        notes.append(f"taken: --node {machine.id}, {whose}")
+        notes.append(taken_as(f"--node {machine.id}, {whose}"))
     elif chip is not None and machine.accelerator not in (None, chip.id):
         notes.append(f"{machine.id} is sold with {machine.accelerator}; predicted with {chip.id} in it")
     host_link = None
@@ -240,8 +241,8 @@ def _of_racks(racks: Racks, nodes: int) -> str:
     if nodes <= racks.nodes:
         return f"the uplinks of racks are not crossed: {nodes} nodes lie in one rack of {racks.nodes}"
     order = "node after node" if racks.placement == "contiguous" else "in random order"
-    return (
-        f"taken: racks of {racks.nodes} nodes, filled {order}; their uplinks carry "
+    return taken_as(
+        f"racks of {racks.nodes} nodes, filled {order}; their uplinks carry "
         f"1/{racks.oversubscription:g} of what the nodes could send, on every rail alike"
     )
 
