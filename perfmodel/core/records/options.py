@@ -62,6 +62,8 @@ class OptionInfo(NamedTuple):
     """How that text is written, in capitals: ``MACHINES:SPEED-UP``."""
     old: str = ""
     """An older name, which keeps working and is not shown."""
+    bare: bool = False
+    """Whether the command line also takes a time without a unit, in seconds."""
     also: str = ""
     """A class, as ``module:name``, of which Python also takes an object."""
     several: int = 0

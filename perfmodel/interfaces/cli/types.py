@@ -266,7 +266,7 @@ def type_of(one: Declared) -> click.ParamType:  # type: ignore[type-arg,unused-i
         return Word(one.choices, one.info.synonyms)
     if one.type is int:
         return Count(int(one.most or LARGEST_WORLD_SIZE), 1 if one.least is None else int(one.least))
-    if one.type is float and one.unit == "s":
+    if one.type is float and one.unit == "s" and not one.info.bare:
         return Time(one.above)
     if one.type is float and one.unit in MEASURED:
         return Quantity(one.unit, one.most or LARGEST, one.above, one.least or 0.0)

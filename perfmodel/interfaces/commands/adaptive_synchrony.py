@@ -32,7 +32,7 @@ class Workers(Described):
         str, OptionInfo(law=True, also="perfmodel.equations.distribution:Distribution")
     ] = "shifted-exponential"
     params: Mapping[str, float | str] | None = None
-    communication_time: Annotated[_FromZero, OptionInfo(unit="s")] = 0.0
+    communication_time: Annotated[_FromZero, OptionInfo(unit="s", bare=True)] = 0.0
 
 
 class AdaptiveSynchronyRequest(Workers):
@@ -44,7 +44,7 @@ class AdaptiveSynchronyRequest(Workers):
     learning_rate : [1] Above 0, at most 1.
     """
 
-    interval: Annotated[_FromZero | None, OptionInfo(unit="s")] = None
+    interval: Annotated[_FromZero | None, OptionInfo(unit="s", bare=True)] = None
     learning_rate: float = 0.05
 
 

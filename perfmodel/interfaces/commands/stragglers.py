@@ -47,7 +47,7 @@ class StragglersRequest(Workers):
     k: int | None = same_as(Scenario)
     backups: int | None = same_as(Scenario)
     local_steps: int = same_as(Scenario, USUAL_LOCAL_STEPS)
-    server_time: Annotated[float, Within(ge=0), OptionInfo(unit="s")] = 0.0
+    server_time: Annotated[float, Within(ge=0), OptionInfo(unit="s", bare=True)] = 0.0
 
 
 class Order(NamedTuple):
