@@ -62,6 +62,8 @@ class Command:
     """Command lines."""
     bodies: Mapping[str, Mapping[str, Any]]
     """Bodies of HTTP requests, by a word or two."""
+    table: Callable[[Any, Any], Any] | None = None
+    """From an answer and its request to what HTTP answers, where that is not all of ``to_json``."""
     about: str = ""
     """More than the summary, for its help."""
     several: str = ""

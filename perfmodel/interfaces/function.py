@@ -83,7 +83,9 @@ def own_fields(one: Command) -> dict[str, Declared]:
         if name not in usual or changed[name] != usual[name]
     }
     older = {
-        each.info.old: each._replace(default=None, template=f"Another name of {name}.", usual="", unit="")
+        each.info.old: each._replace(
+            default=None, template=f"Another name of {name}.", default_template="", unit=""
+        )
         for name, each in own.items()
         if each.info.old
     }

@@ -15,10 +15,14 @@ NAMES = (
     "layouts",
     "learning-rate",
     "model-parallel",
+    "predict",
     "scale",
     "servers",
     "stragglers",
 )
+
+OF_HAND = ("predict",)
+"""Commands whose function and call of the client are written by hand: they return the prediction alone."""
 
 
 def command(name: str) -> Command:

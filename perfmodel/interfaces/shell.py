@@ -89,7 +89,7 @@ def _flat(fields: Mapping[str, Declared]) -> list[Declared]:
             inner = declared(one.type).values()
             wanted = one.info.only or [each.field for each in inner]
             result += [each for each in inner if each.field in wanted and each.field not in fields]
-        else:
+        elif one.info.shell:
             result.append(one)
     return result
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 from perfmodel.core.files.writing import write_whole
 from perfmodel.interfaces.command import Command
 from perfmodel.interfaces.function import docstring_of, parameters_of
-from perfmodel.interfaces.register import commands
+from perfmodel.interfaces.register import OF_HAND, commands
 
 FILE = Path(__file__).with_name("calls.pyi")
 HEAD = '"""Made by ``python -m perfmodel.interfaces.stub`` from the register of commands."""\n'
@@ -36,7 +36,7 @@ OF_CLIENT = "\n\nclass Calls:\n    def answer_of(self, command: str, given: Mapp
 
 def stub() -> str:
     """Return the stub of ``perfmodel.interfaces.calls``."""
-    every = commands()
+    every = [one for one in commands() if one.name not in OF_HAND]
     functions = "".join(
         f"\n{head}def {one.function}({_parameters(parameters)}) -> {answer}:\n"
         f"{indent(_quoted(docstring_of(one)), '    ')}\n"

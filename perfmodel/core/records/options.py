@@ -54,6 +54,10 @@ class OptionInfo(NamedTuple):
     """Whether the value names a file, for which a page takes an upload instead."""
     law: bool = False
     """Whether the value is a law of times, which may name a file: ``empirical:FILE``."""
+    denied: bool = True
+    """Whether a flag can also be said not to hold: ``--no-network-cap``."""
+    shell: bool = True
+    """Whether the command line offers it."""
     only: tuple[str, ...] = ()
     """Of a table of options, those that the command line offers; by default all."""
     read: Callable[[Any], Any] | None = None
@@ -89,8 +93,8 @@ class Declared(NamedTuple):
     """Of a number; 1 of a count of things."""
     template: str
     """What it is, in a sentence or two, with other options in braces: ``{base_batch}``."""
-    usual: str
-    """What is taken where nothing is said, in words; empty where that goes without saying."""
+    default_template: str
+    """What is taken where nothing is said, in such words; empty where that goes without saying."""
     info: OptionInfo
     many: bool = False
     """Whether it takes several values, each of ``type``."""
@@ -100,7 +104,12 @@ class Declared(NamedTuple):
     @property
     def words(self) -> str:
         """What it is, other options by their names in Python and JSON."""
-        return self.words_with(lambda field: field)
+        return with_places(self.template, str)
+
+    @property
+    def usual(self) -> str:
+        """What is taken where nothing is said, other options as in ``words``."""
+        return with_places(self.default_template, str)
 
     @property
     def line(self) -> str:
@@ -108,10 +117,6 @@ class Declared(NamedTuple):
         unit = f"[{self.unit}] " if self.unit else ""
         usual = f"  [default: {self.usual}]" if self.usual else ""
         return f"{unit}{self.words}{usual}"
-
-    def words_with(self, place: Callable[[str], str]) -> str:
-        """Return what it is, other options as ``place`` names a field."""
-        return _OTHER.sub(lambda match: place(match[1]), self.template)
 
     def takes(self, value: object) -> bool:
         """Whether a value is plainly one of its own; pydantic says what any other means, or what is wrong."""
@@ -137,6 +142,15 @@ class Declared(NamedTuple):
 
 
 _OTHER = re.compile(r"\{(\w+)\}")
+
+
+def with_places(template: str, place: Callable[[str], str]) -> str:
+    """Return words with other options as ``place`` names a field.
+
+    >>> with_places("Goes with {base_batch}.", lambda field: f"--{field}")
+    'Goes with --base_batch.'
+    """
+    return _OTHER.sub(lambda match: place(match[1]), template)
 
 
 class PlainSignature:
@@ -290,7 +304,7 @@ def _described(cls: type) -> dict[str, _Line]:
         for name in get_annotations(one):
             if name in same:
                 other = declared(same[name].cls)[name]
-                usual = other.usual if same[name].changed is REQUIRED else ""
+                usual = other.default_template if same[name].changed is REQUIRED else ""
                 lines[name] = _Line(other.unit, other.template, usual, other.heading)
             else:
                 lines[name] = lines.get(name, _Line())._replace(heading=own.get("heading", ""))
@@ -338,7 +352,7 @@ def _declared(field: str, kind: Any, metadata: list[Any], default: Any, lines: _
         default=default,
         unit=info.unit or lines.unit,
         template=lines.words,
-        usual=usual,
+        default_template=usual,
         info=info,
         many=many,
         heading=lines.heading,

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import orjson
 
 from perfmodel.core.candidates import tries, will_try
-from perfmodel.core.errors import refusal, unknown_name
+from perfmodel.core.errors import refusal
 from perfmodel.core.files.attachments import content_of, only_attached
 from perfmodel.core.records.record import Record
 from perfmodel.decide.planning import SearchResult
@@ -18,42 +17,9 @@ from perfmodel.decide.sensitivity.until import USUAL_SHARE, VARIED
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.service import other_requests as other
 from perfmodel.interfaces.service import requests as asked
-from perfmodel.interfaces.service.answer_types import PredictAnswer
 from perfmodel.interfaces.service.fleets import OWN, fleets_of, refuse_without_fleet
 from perfmodel.interfaces.service.problems import Mistake, Refused
 from perfmodel.model.options.conditions import Conditions
-
-
-def predict(request: asked.PredictRequest, catalogue: Catalogue) -> bytes:
-    """Answer ``predict``."""
-    return encoded(predict_table(request, catalogue))
-
-
-def predict_table(request: asked.PredictRequest, catalogue: Catalogue) -> Mapping[str, Any]:
-    """Return a prediction as a table."""
-    from perfmodel.interfaces.api.predict import predicted
-
-    answer = predicted(
-        request.scenario(),
-        catalogue,
-        target=request.time_to_target,
-        recipe=request.recipe,
-        tokens=request.tokens,
-        loss=request.time_to_loss,
-        conditions=request.conditions,
-    )
-    if request.fields is None:
-        return answer.prediction.table() | answer.extras
-    check_fields(request.fields)
-    chosen = dict.fromkeys(request.fields)
-    return {name: answer.extras.get(name, getattr(answer.prediction, name, None)) for name in chosen}
-
-
-def check_fields(fields: Sequence[str] | None) -> None:
-    """Refuse a key that no prediction has."""
-    for name in fields or ():
-        if name not in PredictAnswer.model_fields:
-            raise unknown_name("field", name, PredictAnswer.model_fields)
 
 
 def sweep(request: other.SweepRequest, catalogue: Catalogue) -> bytes:

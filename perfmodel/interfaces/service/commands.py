@@ -23,6 +23,7 @@ from perfmodel.hardware.node import Node
 from perfmodel.hardware.software import Software
 from perfmodel.interfaces.command import Command as Record
 from perfmodel.interfaces.command import Context
+from perfmodel.interfaces.commands import predict
 from perfmodel.interfaces.http import body_of
 from perfmodel.interfaces.register import commands
 from perfmodel.interfaces.service import answer_types as types
@@ -66,15 +67,6 @@ _EXAMPLES: dict[str, dict[str, dict[str, Any]]] = json.loads(
     Path(__file__).with_name("examples.json").read_text("utf-8")
 )
 _SUMMARIES = (
-    Command(
-        "predict",
-        "One training iteration: its time, where it goes, and how well the job scales.",
-        requests.PredictRequest,
-        types.PredictAnswer,
-        answers.predict,
-        "cheap",
-        _EXAMPLES["predict"],
-    ),
     Command(
         "sweep",
         "Every combination of options given as lists.",
@@ -163,7 +155,8 @@ def _of_record(one: Record) -> Command:
     """Return how the service answers a command of the register."""
 
     def answer(request: Any, catalogue: Catalogue) -> bytes:
-        return answers.written(one.run(request, Context(catalogue)))
+        result = one.run(request, Context(catalogue))
+        return answers.written(result) if one.table is None else answers.encoded(one.table(result, request))
 
     return Command(one.path, one.summary, body_of(one.request), one.answer_json, answer, one.cost, one.bodies)
 
@@ -236,7 +229,7 @@ def _results(command: Command, table: dict[str, Any], share: Share) -> bytes:
     rows = rows_of(table)
     every = {key: table[key] for key in BESIDE if key in table}
     beside = command.request(**every)
-    answers.check_fields(beside.fields)
+    predict.check_fields(beside.fields)
     shared = Catalogue.with_tables(beside.specs) if beside.specs else Catalogue.built_in()
     place = place_of_rows(table)
     texts = [
@@ -262,7 +255,7 @@ def _result(
                 f"{own[0]}: give it once, beside the rows", [Mistake(own[0], None, "not of one row")]
             )
         request = command.request(**(row if fields is None else {"fields": fields, **row}))
-        return {**answers.predict_table(request, shared)}
+        return {**predict.table(predict.run(request, Context(shared)), request)}
     except InputError as error:
         return error_row(below(refused(error, options, command.request), place))
 

@@ -143,30 +143,6 @@ ScenarioRequest.__doc__ = _docstring(
 )
 
 
-class PredictRequest(ScenarioRequest):
-    """A training job, and what to say of it besides one iteration.
-
-    Parameters
-    ----------
-    conditions : Prices, power and failures: also money, energy and carbon.
-    time_to_target : Also the time to a published accuracy.
-    recipe : How training to it goes.
-        [default: what goes with the framework; without one stock, for BERT mlperf]
-    tokens : Of the recipe tokens, and of the run whose costs to tell, where conditions name no other length.
-        [default: of a recipe as published, or 20 for each parameter]
-    time_to_loss : Also error against time of every way to update, down to this loss; the bound starts at 2.
-    fields : Keys of the answer to send, e.g. ["iteration_time", "interval"]; what explains is then not worked
-        out.  [default: all]
-    """
-
-    conditions: Conditions | None = None
-    time_to_target: bool = False
-    recipe: Recipe | None = None
-    tokens: _Tokens | None = None
-    time_to_loss: _Loss | None = None
-    fields: _Names | None = None
-
-
 class PricedRequest(ScenarioRequest):
     """A training job, with or without what it costs.
 
