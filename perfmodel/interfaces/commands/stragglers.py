@@ -85,8 +85,8 @@ class Typed(StragglersRequest):
 
     params: Annotated[tuple[str, ...], OptionInfo(name="param", commas=True)] = ()  # type: ignore[assignment]
     order_statistic: Annotated[Order | None, OptionInfo(read=order_of, form="K:N")] = None
-    curve: bool = False
-    adaptive: bool = False
+    curve: Annotated[bool, OptionInfo(denied=False)] = False
+    adaptive: Annotated[bool, OptionInfo(denied=False)] = False
     interval: float | None = same_as(AdaptiveSynchronyRequest)
     learning_rate: float = same_as(AdaptiveSynchronyRequest)
 
