@@ -6,7 +6,20 @@ from importlib import import_module
 
 from perfmodel.interfaces.command import Command
 
-NAMES = ("compression", "downpour", "explain", "learning-rate", "model-parallel", "predict", "servers")
+NAMES = (
+    "adaptive-synchrony",
+    "collective",
+    "compression",
+    "downpour",
+    "explain",
+    "layouts",
+    "learning-rate",
+    "model-parallel",
+    "predict",
+    "scale",
+    "servers",
+    "stragglers",
+)
 
 OF_HAND = ("predict",)
 """Commands whose function and call of the client are written by hand: they return the prediction alone."""

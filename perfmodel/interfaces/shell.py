@@ -117,7 +117,7 @@ def _request(
     one: Command, takes: type[Described], fields: Mapping[str, Declared], options: dict[str, Any]
 ) -> Any:
     """Return the request of what was typed; a file's scenario lies below it."""
-    given = {name: value for name, value in options.items() if value is not None}
+    given = {name: value for name, value in options.items() if value not in (None, ())}
     file, cost = given.pop(FILE, None), given.pop(COST, False)
     for name, each in fields.items():
         if _is_table(each):
@@ -129,7 +129,8 @@ def _request(
         made: Any = takes.model_construct(**given)  # each option has checked its value
     else:
         try:
-            made = takes(**laid_over(written, given))
+            job: Any = takes  # a kind of Scenario
+            made = takes(**laid_over(job.below(written), given))
         except InputError as error:
             raise InputError(f"{file}: {error}") from None
     return made if one.typed is None else made.request()

@@ -6,7 +6,7 @@ widgets of a page and the words of the JSON schema.
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from inspect import Parameter, Signature, get_annotations, signature
 from types import GenericAlias, NoneType, UnionType
@@ -14,9 +14,8 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, Self, TypeVar, Un
 
 from perfmodel.core.errors import InputError, refusal
 from perfmodel.core.records.docstrings import lines_of
-from perfmodel.core.records.names import NONE, word_of
+from perfmodel.core.records.names import NONE
 from perfmodel.core.records.record import REQUIRED, Record, SameAs
-from perfmodel.core.units import parse
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -67,6 +66,12 @@ class OptionInfo(NamedTuple):
     """How that text is written, in capitals: ``MACHINES:SPEED-UP``."""
     old: str = ""
     """An older name, which keeps working and is not shown."""
+    bare: bool = False
+    """Whether the command line also takes a time without a unit, in seconds."""
+    also: str = ""
+    """A class, as ``module:name``, of which Python also takes an object."""
+    several: int = 0
+    """How many values a list may have that is given in place of one value; 0 where none may."""
 
 
 class Declared(NamedTuple):
@@ -193,6 +198,14 @@ class Described(Record):
             raise self.refused(error, options) from None
 
     @classmethod
+    def as_written(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return options under the names of the fields, of which some have older names."""
+        older = {one.info.old: name for name, one in declared(cls).items() if one.info.old not in ("", name)}  # type: ignore[arg-type]
+        if twice := [(old, name) for old, name in older.items() if {old, name} <= given.keys()]:
+            raise refusal("scenario.twice", *twice[0], field=twice[0][0], key=twice[0][1])
+        return {older.get(name, name): value for name, value in given.items()} if older else given
+
+    @classmethod
     def model_validate(cls, given: Any) -> Self:
         """Return what the class makes of options by name; errors as of the class."""
         if isinstance(given, cls):
@@ -222,43 +235,9 @@ class Described(Record):
     @classmethod
     def checked_as(cls, name: str) -> Any:
         """Return the type of a field, with what reads a text and what the JSON schema says of it."""
-        from pydantic import BeforeValidator, Field, WithJsonSchema
+        from perfmodel.core.records.checked_types import checked_type
 
-        one = declared(cls)[name]  # type: ignore[arg-type]
-        unit: Any = {"unit": one.unit} if one.unit else None
-        words = Field(title=one.label, description=one.words, json_schema_extra=unit)
-        read = _reader(one)
-        kind = super().checked_as(name)
-        if one.info.read is not None:
-            kinds = [{"type": "string"}, *([{"type": "null"}] if one.default is None else [])]
-            kind = Annotated[kind, WithJsonSchema({"anyOf": kinds})]
-        return Annotated[kind, words] if read is None else Annotated[kind, BeforeValidator(read), words]
-
-
-def _reader(one: Declared) -> Callable[[Any], Any] | None:
-    """What makes of a text the value that is meant; None where it is the text itself."""
-    if one.many:
-        read = _reader(one._replace(many=False)) or (lambda value: value)
-        return lambda values: (
-            (read(values),)
-            if isinstance(values, str | int)
-            else tuple(map(read, values))
-            if isinstance(values, Sequence)
-            else values
-        )
-    if one.info.read is not None:
-        return _optional(one.info.read)
-    if one.choices:
-        return lambda value: (
-            word_of(value, one.choices, one.info.synonyms) if isinstance(value, str) else value
-        )
-    if one.unit in MEASURED:
-        return lambda value: parse(value, one.unit) if isinstance(value, str) else value
-    return None
-
-
-def _optional(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return lambda value: None if value is None else read(value)
+        return checked_type(declared(cls)[name], super().checked_as(name))  # type: ignore[arg-type]
 
 
 @cache
@@ -388,8 +367,8 @@ def _plain(annotation: Any) -> tuple[Any, list[Any]]:
         kind, metadata = _plain(inner)
         return kind, metadata + more
     if origin in (Union, UnionType):
-        (inner,) = (one for one in get_args(annotation) if one is not NoneType)
-        return _plain(inner)
+        kinds = [one for one in get_args(annotation) if one is not NoneType]
+        return _plain(kinds[0]) if len(kinds) == 1 else (annotation, [])
     if origin is Mapping:
         key, value = get_args(annotation)
         return GenericAlias(Mapping, (key, _plain(value)[0])), []

@@ -44,6 +44,8 @@ def option_of(one: Declared, many: bool = False, **changed: Any) -> Callable[[_C
         "usual": "" if "help" in changed else usual,
         "old": [f"--{one.info.old}"] if one.info.old else [],
     }
+    if one.many and one.info.commas:
+        settings["multiple"] = True
     if one.type is bool and not flag:
         settings["is_flag"] = True
     if changed.get("required"):

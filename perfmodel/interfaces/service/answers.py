@@ -22,15 +22,6 @@ from perfmodel.interfaces.service.problems import Mistake, Refused
 from perfmodel.model.options.conditions import Conditions
 
 
-def scale(request: asked.ScaleRequest, catalogue: Catalogue) -> bytes:
-    """Answer ``scale``."""
-    from perfmodel.interfaces.api.scale import scale
-
-    counts: Any = request.world_size
-    tries(len(counts))
-    return written(scale(request.scenario(), gpus=counts, catalogue=catalogue))
-
-
 def sweep(request: other.SweepRequest, catalogue: Catalogue) -> bytes:
     """Answer ``sweep``."""
     from perfmodel.decide.sweeps.table import MOST_IN_JSON
@@ -59,15 +50,6 @@ def sweep_of(request: other.SweepRequest, catalogue: Catalogue) -> Any:
     will_try((lengths,))  # before each value is looked at
     columns = None if request.columns is None else [field_of(name) for name in request.columns]
     return sweep(request.options, catalogue=catalogue, columns=columns)
-
-
-def layouts(request: other.LayoutsRequest, catalogue: Catalogue) -> bytes:
-    """Answer ``layouts``."""
-    from perfmodel.interfaces.api.layouts import layouts
-
-    options = options_of(request)
-    conditions = options.pop("conditions", None)
-    return written(layouts(**options, conditions=conditions, catalogue=catalogue))
 
 
 def plan(request: Any, catalogue: Catalogue) -> bytes:
@@ -116,20 +98,6 @@ def compare(request: asked.CompareRequest, catalogue: Catalogue) -> bytes:
             recipe=request.recipe,
         )
     )
-
-
-def collective(request: other.CollectiveRequest, catalogue: Catalogue) -> bytes:
-    """Answer ``collective``."""
-    from perfmodel.interfaces.api.collective import collective
-
-    return written(collective(**options_of(request), catalogue=catalogue))
-
-
-def stragglers(request: other.StragglersRequest, catalogue: Catalogue) -> bytes:
-    """Answer ``stragglers``."""
-    from perfmodel.interfaces.api.stragglers import stragglers
-
-    return written(stragglers(**options_of(request)))
 
 
 def sensitivity(request: asked.SensitivityRequest, catalogue: Catalogue) -> bytes:

@@ -16,7 +16,6 @@ from perfmodel.decide.planning.fleets import Fleets
 from perfmodel.decide.quote.answer import QuoteAnswer
 from perfmodel.decide.sensitivity.sensitivity_tables import SensitivityReport
 from perfmodel.decide.sensitivity.until import Enough
-from perfmodel.equations.sgd_variants import StragglerPrediction
 from perfmodel.hardware.accelerator import Accelerator
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.link import Link
@@ -36,7 +35,6 @@ from perfmodel.interfaces.service.problems import Mistake, Refused, below, refus
 from perfmodel.interfaces.service.settings import Settings
 from perfmodel.interfaces.service.shares import WHOLE, Share
 from perfmodel.interfaces.service.trace_answer import TraceAnswer
-from perfmodel.model.prediction.collectives.collective import Collective
 from perfmodel.workloads.listing import NetworkSummary, NetworkTable
 
 LARGEST_CHEAP = 8192
@@ -70,15 +68,6 @@ _EXAMPLES: dict[str, dict[str, dict[str, Any]]] = json.loads(
 )
 _SUMMARIES = (
     Command(
-        "scale",
-        "Throughput and scaling efficiency against the number of accelerators.",
-        requests.ScaleRequest,
-        types.ScaleAnswer,
-        answers.scale,
-        "costly",
-        _EXAMPLES["scale"],
-    ),
-    Command(
         "sweep",
         "Every combination of options given as lists.",
         other.SweepRequest,
@@ -86,15 +75,6 @@ _SUMMARIES = (
         answers.sweep,
         "costly",
         _EXAMPLES["sweep"],
-    ),
-    Command(
-        "layouts",
-        "Every layout of a transformer on so many accelerators that fits, the fastest first.",
-        other.LayoutsRequest,
-        types.LayoutsAnswer,
-        answers.layouts,
-        "costly",
-        _EXAMPLES["layouts"],
     ),
     Command(
         "plan",
@@ -113,24 +93,6 @@ _SUMMARIES = (
         answers.compare,
         "costly",
         _EXAMPLES["compare"],
-    ),
-    Command(
-        "collective",
-        "How long a collective takes, by which algorithm, and how close that is to the bound.",
-        other.CollectiveRequest,
-        Collective | list[Collective],
-        answers.collective,
-        "costly",
-        _EXAMPLES["collective"],
-    ),
-    Command(
-        "stragglers",
-        "What the slowest worker costs, and what each variant of SGD makes of it.",
-        other.StragglersRequest,
-        StragglerPrediction | list[StragglerPrediction],
-        answers.stragglers,
-        "costly",
-        _EXAMPLES["stragglers"],
     ),
     Command(
         "sensitivity",
@@ -196,7 +158,7 @@ def _of_record(one: Record) -> Command:
         result = one.run(request, Context(catalogue))
         return answers.written(result) if one.table is None else answers.encoded(one.table(result, request))
 
-    return Command(one.path, one.summary, body_of(one.request), one.answer, answer, one.cost, one.bodies)
+    return Command(one.path, one.summary, body_of(one.request), one.answer_json, answer, one.cost, one.bodies)
 
 
 COMMANDS: dict[str, Command] = {each.name: each for each in _SUMMARIES} | {

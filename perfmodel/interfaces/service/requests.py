@@ -41,7 +41,6 @@ Files = Mapping[FileName, FileContent]
 Specs = Mapping[str, Any]
 """As ``specs.own_specs`` takes them."""
 Count = Annotated[int, Within(ge=1, le=LARGEST_WORLD_SIZE, strict=True)]
-_Counts = Annotated[tuple[Count, ...], Within(strict=False, min_length=1)]
 _Page = Annotated[int, Within(ge=1, le=1000, strict=True)]
 _Offset = Annotated[int, Within(ge=0, le=10**9, strict=True)]
 _Loss = Annotated[float, Within(gt=0, le=2)]
@@ -142,21 +141,6 @@ class ScenarioRequest(Scenario):
 ScenarioRequest.__doc__ = _docstring(
     "A training job.", {name: (Request, name) for name in Request.model_fields}
 )
-
-
-class ScaleRequest(ScenarioRequest):
-    """The same job on several numbers of accelerators.
-
-    Parameters
-    ----------
-    world_size : [1] Accelerators in the job, a number for each row.
-    """
-
-    world_size: _Counts = (1, 2, 4, 8, 16, 32)  # type: ignore[assignment]  # a number for each row
-
-    def scenario(self) -> Scenario:
-        """Return the scenario alone, of one accelerator."""
-        return super().scenario().model_copy(update={"world_size": 1})
 
 
 class PricedRequest(ScenarioRequest):
