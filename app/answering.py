@@ -169,7 +169,7 @@ class _AnsweringByService(Answering):
 
     def sensitivity(self, scenario: Scenario, conditions: Conditions) -> Any:
         with st.spinner("Changing every input ..."):
-            return self._client.sensitivity(scenario, conditions)
+            return self._client.sensitivity(scenario, conditions=conditions)
 
     def check_quote(self, quote: Quote, calibration: str | None) -> list[Checked]:
         with st.spinner("Checking every claim ..."):

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from perfmodel.api.calibrate import calibrate
     from perfmodel.api.collective import collective
     from perfmodel.api.compare import compare
-    from perfmodel.api.enough import enough
     from perfmodel.api.fleets import fleets
     from perfmodel.api.layouts import layouts
     from perfmodel.api.plan import plan
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from perfmodel.interfaces.calls import (
         compression,
         downpour,
+        enough,
         explain,
         learning_rate,
         model_parallel,
@@ -97,7 +97,7 @@ _HOMES = {
     "compare": "perfmodel.api.compare",
     "compression": "perfmodel.interfaces.calls",
     "downpour": "perfmodel.interfaces.calls",
-    "enough": "perfmodel.api.enough",
+    "enough": "perfmodel.interfaces.calls",
     "explain": "perfmodel.interfaces.calls",
     "fleets": "perfmodel.api.fleets",
     "layouts": "perfmodel.api.layouts",

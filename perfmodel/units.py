@@ -204,6 +204,19 @@ def number(text: object) -> float:
         return math.nan
 
 
+def share(text: str) -> float:
+    """Return a share of 1, which may be in per cent.
+
+    Raises
+    ------
+    InputError : no number
+    """
+    value = number(text)
+    if math.isnan(value):
+        raise InputError(f"{text!r:.40}: expected a share such as 0.95 or 95%")
+    return value
+
+
 def rate(value: float) -> str:
     """Return a rate with four figures, none of them a power of ten.
 

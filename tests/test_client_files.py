@@ -118,7 +118,7 @@ CALLS = {
 
 def test_every_call_of_the_client_is_held_to_the_function_of_its_name():
     functions = {name for name in perfmodel.__all__ if inspect.isfunction(getattr(perfmodel, name))}
-    assert functions & set(vars(Client)) == CALLS.keys()
+    assert functions & set(vars(Client)) <= CALLS.keys()
 
 
 def test_options_that_name_files_are_known_from_their_declaration():

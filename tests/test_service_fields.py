@@ -60,7 +60,7 @@ MISTAKES: list[tuple[str, dict[str, Any], str, Any, str]] = [
     ("stragglers", {"communication_time": []}, "communication_time", [], "a number or text"),
     ("learning-rate", {"global_batch_size": 8.5}, "global_batch_size", 8.5, "expected a whole number"),
     ("sensitivity", {"vary": "nics", "values": [1.5]}, "values.0", 1.5, "a whole number or text"),
-    ("sensitivity", {"vary": "nics", "until": 2}, "until", 2, "expected a share above 0"),
+    ("sensitivity", {"vary": "nics", "until": 2}, "until", 2, "expected less than or equal to 1"),
     ("explain", {"conditions": {"pue": 0}}, "conditions.pue", 0, "greater than or equal to 1"),
     ("check-quote", {"quote": 7}, "quote", 7, "expected a table or text"),
     ("check-quote", {"quote": QUOTE | {"title": 7}}, "quote.title", 7, "expected text"),

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from perfmodel.planning.fleets import Fleets
     from perfmodel.prediction.collective import Collective
     from perfmodel.quote import Checked, Quote
-    from perfmodel.sensitivity.until import Enough
     from perfmodel.specs.conditions import Conditions
     from perfmodel.specs.keywords import Options, SizedOptions
 
@@ -201,33 +200,6 @@ class Client(Calls):
         asked = {"distribution": files.of_times(distribution)} if distribution is not None else {}
         answer = self._asked("stragglers", files, variant=variant, **asked, **options)
         return stragglers_of(answer, distribution, options)
-
-    def sensitivity(
-        self,
-        scenario: AnyScenario | None = None,
-        conditions: AnyConditions = None,
-        **options: Unpack[SizedOptions],
-    ) -> Report:
-        """Return what ``perfmodel sensitivity --json`` prints."""
-        asked = scenario_from(scenario, options)
-        return Report(self._of_scenario("sensitivity", asked, conditions=conditions_of(conditions)))
-
-    def enough(
-        self,
-        vary: str,
-        scenario: AnyScenario | None = None,
-        *,
-        until: float | str | None = None,
-        values: Sequence[int | str] | None = None,
-        **options: Unpack[SizedOptions],
-    ) -> Enough:
-        """Return what ``perfmodel.enough`` does."""
-        from perfmodel.sensitivity.until import Enough
-
-        asked = {"vary": vary, "until": until, "values": None if values is None else list(values)}
-        return Enough.model_validate(
-            self._of_scenario("sensitivity", scenario_from(scenario, options), **asked)
-        )
 
     def sweep(
         self,

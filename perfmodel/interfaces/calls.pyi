@@ -8,6 +8,8 @@ from perfmodel.prediction.compressed_exchange import CompressedExchanges
 from perfmodel.prediction.distbelief import Downpour, ModelSpeedups
 from perfmodel.prediction.learning_rates import LearningRates
 from perfmodel.prediction.servers import Arrangements
+from perfmodel.sensitivity.report import SensitivityReport
+from perfmodel.sensitivity.until import Enough
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.keywords import SizedOptions
 from perfmodel.specs.scenario import Scenario
@@ -117,6 +119,40 @@ def downpour(
     18.0
     """
 
+def enough(
+        vary: Literal['servers', 'inter-link', 'nics', 'gpus'],
+        scenario: Scenario | Mapping[str, Any] | None = ...,
+        *,
+        until: float | str | None = ...,
+        values: Sequence[int | str] | int | str | None = ...,
+        catalogue: Catalogue | None = ...,
+        constants: Calibration | None = ...,
+        **options: Unpack[SizedOptions],
+    ) -> Enough:
+    """Return how much of something a job takes for a share of linear scaling: servers, adapters, a network.
+
+    Parameters
+    ----------
+    vary : The fewest servers or nics, the slowest inter-link or the most gpus with which it reaches until.
+    scenario : a training job, or its options by name; None is the usual
+    until : [1] Share of linear scaling to reach, e.g. 0.95 or "95%".  [default: 0.95]
+    values : Of vary to try: whole numbers, or names of links.  [default: those that could be had]
+    catalogue : hardware to choose from; by default what comes with the package
+    constants : learned numbers; by default what comes with the package
+    options : of a scenario, laid over it; either batch size takes the place of the other
+
+    Raises
+    ------
+    InputError : as ``predict``; what the job does not have; no value that can be predicted
+
+    Examples
+    --------
+    >>> from perfmodel import enough
+    >>> answer = enough("servers", workload="vgg16", gpus=32, strategy="parameter-server", until="90%")
+    >>> answer.answer, [row.reaches for row in answer.tried[:3]]
+    (3, [False, False, True])
+    """
+
 def explain(
         scenario: Scenario | Mapping[str, Any] | None = ...,
         *,
@@ -214,6 +250,42 @@ def model_parallel(
     [2.2, 2.0]
     """
 
+def sensitivity(
+        scenario: Scenario | Mapping[str, Any] | None = ...,
+        *,
+        vary: Literal['servers', 'inter-link', 'nics', 'gpus'] | None = ...,
+        until: float | str | None = ...,
+        values: Sequence[int | str] | int | str | None = ...,
+        conditions: Conditions | None = ...,
+        catalogue: Catalogue | None = ...,
+        constants: Calibration | None = ...,
+        **options: Unpack[SizedOptions],
+    ) -> SensitivityReport | Enough:
+    """Return what the time and the cost of an iteration depend on, or with ``vary`` how much is enough.
+
+    Parameters
+    ----------
+    scenario : a training job, or its options by name; None is the usual
+    vary : Instead: the fewest servers or nics, the slowest inter-link or the most gpus with which it reaches until.
+    until : [1] Share of linear scaling to reach, e.g. 0.95 or "95%".  [default: 0.95]
+    values : Of vary to try: whole numbers, or names of links.  [default: those that could be had]
+    conditions : Prices, power and failures: also what its cost depends on.
+    catalogue : hardware to choose from; by default what comes with the package
+    constants : learned numbers; by default what comes with the package
+    options : of a scenario, laid over it; either batch size takes the place of the other
+
+    Raises
+    ------
+    InputError : an unknown name or option, or options that do not go together
+
+    Examples
+    --------
+    >>> from perfmodel.interfaces.calls import sensitivity
+    >>> report = sensitivity(gpus=32)
+    >>> max(report.inputs, key=lambda row: abs(row["time"]["elasticity"] or 0))["name"]
+    'local_batch_size'
+    """
+
 def servers(
         *,
         workers: int = ...,
@@ -288,6 +360,16 @@ class Calls:
         inter_link: str | None = ...,
     ) -> Downpour: ...
 
+    def enough(
+        self,
+        vary: Literal['servers', 'inter-link', 'nics', 'gpus'],
+        scenario: Scenario | Mapping[str, Any] | None = ...,
+        *,
+        until: float | str | None = ...,
+        values: Sequence[int | str] | int | str | None = ...,
+        **options: Unpack[SizedOptions],
+    ) -> Enough: ...
+
     def explain(
         self,
         scenario: Scenario | Mapping[str, Any] | None = ...,
@@ -318,6 +400,17 @@ class Calls:
         point: Point | None = ...,
         peak: bool = ...,
     ) -> ModelSpeedups: ...
+
+    def sensitivity(
+        self,
+        scenario: Scenario | Mapping[str, Any] | None = ...,
+        *,
+        vary: Literal['servers', 'inter-link', 'nics', 'gpus'] | None = ...,
+        until: float | str | None = ...,
+        values: Sequence[int | str] | int | str | None = ...,
+        conditions: Conditions | None = ...,
+        **options: Unpack[SizedOptions],
+    ) -> SensitivityReport | Enough: ...
 
     def servers(
         self,

@@ -74,7 +74,7 @@ class Command:
     arguments: tuple[str, ...] = ()
     """Fields that the shell takes without their names, in order; the last may take several values."""
     positional: tuple[str, ...] = ()
-    """Fields that Python takes without their names, in order; a scenario goes before them."""
+    """What Python takes without their names, in order; a scenario goes before them, or where it is named."""
     hardware: bool = True
     """Whether it takes hardware of one's own."""
     constants: bool = False
@@ -101,6 +101,12 @@ class Command:
     def of_scenario(self) -> bool:
         """Whether its request is a scenario with more, which may be given whole and from a file."""
         return issubclass(self.request, Scenario)
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """What Python takes without its name, in order."""
+        first = self.of_scenario and "scenario" not in self.positional
+        return ("scenario", *self.positional) if first else self.positional
 
     @property
     def path(self) -> str:

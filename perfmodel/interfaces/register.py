@@ -6,7 +6,16 @@ from importlib import import_module
 
 from perfmodel.interfaces.command import Command
 
-NAMES = ("compression", "downpour", "explain", "learning-rate", "model-parallel", "servers")
+NAMES = (
+    "compression",
+    "downpour",
+    "enough",
+    "explain",
+    "learning-rate",
+    "model-parallel",
+    "sensitivity",
+    "servers",
+)
 
 
 def command(name: str) -> Command:

@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 from perfmodel.calibration import Calibration
 from perfmodel.errors import InputError
 from perfmodel.named import id_of
 from perfmodel.prediction import Prediction, predict
 from perfmodel.prediction.ratio import chance_above_one, half_width, ratio_between
-from perfmodel.specs.choices import LARGEST_WORLD_SIZE
+from perfmodel.specs.choices import LARGEST_WORLD_SIZE, Varied
 from perfmodel.specs.link import Link
 from perfmodel.specs.record import Record
 from perfmodel.specs.scenario import Scenario
@@ -18,9 +18,6 @@ from perfmodel.tables import Record as Row
 from perfmodel.tables import Table
 from perfmodel.units import plural, show
 
-Varied = Literal["servers", "inter-link", "nics", "gpus"]
-VARIED: tuple[str, ...] = get_args(Varied)
-USUAL_SHARE = 0.95
 MOST_SERVERS = 64
 MOST_NICS = 16
 MOST_GPUS = 16_384
@@ -109,7 +106,7 @@ AXES: Mapping[str, _Axis] = {
 def enough(
     scenario: Scenario,
     vary: str,
-    until: float = USUAL_SHARE,
+    until: float,
     values: Sequence[int | str] | None = None,
     catalogue: Catalogue | None = None,
     constants: Calibration | None = None,
@@ -119,7 +116,7 @@ def enough(
     Parameters
     ----------
     scenario : all else of the job
-    vary : one of ``VARIED``
+    vary : one of ``Varied``
     until : scaling efficiency [1], above 0 and at most 1
     values : to try; by default up to 64 servers (or as many as there are workers), 16 adapters, 16,384
         accelerators, and the links between nodes that anyone can buy

@@ -13,13 +13,11 @@ from perfmodel.attachments import content_of, only_attached
 from perfmodel.candidates import tries, will_try
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.planning import SearchResult
-from perfmodel.sensitivity.until import USUAL_SHARE, VARIED
 from perfmodel.service import other_requests as other
 from perfmodel.service import requests as asked
 from perfmodel.service.answer_types import PredictAnswer
 from perfmodel.service.fleets import OWN, fleets_of, refuse_without_fleet
 from perfmodel.service.problems import Mistake, Refused
-from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.record import Record
 from perfmodel.specs.store import Catalogue
 
@@ -164,34 +162,6 @@ def stragglers(request: other.StragglersRequest, catalogue: Catalogue) -> bytes:
     from perfmodel.api.stragglers import stragglers
 
     return written(stragglers(**options_of(request)))
-
-
-def sensitivity(request: asked.SensitivityRequest, catalogue: Catalogue) -> bytes:
-    """Answer ``sensitivity``: of ``vary`` how much is enough."""
-    from perfmodel.calibration import calibration
-    from perfmodel.sensitivity import sensitivity
-    from perfmodel.sensitivity.report import sensitivity_report
-
-    conditions = request.conditions or Conditions()
-    if request.vary is not None:
-        return _enough(request, conditions, catalogue)
-    for name in ("until", "values"):
-        if getattr(request, name) is not None:
-            raise InputError(f"{name}: say what to vary: {', '.join(VARIED)}")
-    result = sensitivity(request.scenario(), catalogue, None, conditions)
-    return encoded(sensitivity_report(result, catalogue, calibration()))
-
-
-def _enough(request: asked.SensitivityRequest, conditions: Conditions, catalogue: Catalogue) -> bytes:
-    from perfmodel.api.enough import enough
-
-    if conditions != Conditions():
-        raise InputError("conditions: with vary, prices, power and failures have no say; leave them out")
-    vary: Any = request.vary
-    until: Any = USUAL_SHARE if request.until is None else request.until
-    values: Any = request.values
-    tries(len(values or ()))
-    return written(enough(vary, request.scenario(), until=until, values=values, catalogue=catalogue))
 
 
 def check_quote(request: other.QuoteRequest, catalogue: Catalogue) -> bytes:

@@ -20,8 +20,6 @@ from perfmodel.interfaces.register import commands
 from perfmodel.planning.fleets import Fleets
 from perfmodel.prediction.collective import Collective
 from perfmodel.quote.answer import QuoteAnswer
-from perfmodel.sensitivity.report import SensitivityReport
-from perfmodel.sensitivity.until import Enough
 from perfmodel.service import answer_types as types
 from perfmodel.service import answers, requests
 from perfmodel.service import other_requests as other
@@ -139,15 +137,6 @@ _SUMMARIES = (
         answers.stragglers,
         "costly",
         _EXAMPLES["stragglers"],
-    ),
-    Command(
-        "sensitivity",
-        "What the time and the cost of an iteration depend on, and where that changes.",
-        requests.SensitivityRequest,
-        SensitivityReport | Enough,
-        answers.sensitivity,
-        "costly",
-        _EXAMPLES["sensitivity"],
     ),
     Command(
         "check-quote",

@@ -8,10 +8,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic_core import core_schema
 
-from perfmodel.sensitivity.until import MOST_VALUES, Varied
 from perfmodel.specs.choices import LARGEST_WORLD_SIZE
 from perfmodel.specs.conditions import LARGEST, Conditions
-from perfmodel.specs.options import Described, OptionInfo, declared
+from perfmodel.specs.options import Described, declared
 from perfmodel.specs.record import Within
 from perfmodel.specs.run import MOST_TOKENS, Run
 from perfmodel.specs.scenario import Scenario
@@ -48,25 +47,6 @@ _Names = Annotated[tuple[str, ...], Within(strict=False)]
 _Price = Annotated[float, Within(gt=0, le=LARGEST)]
 _Tokens = Annotated[float, Within(gt=0, le=MOST_TOKENS)]
 Recipe = Literal["stock", "mlperf", "lars", "lamb", "tokens"]
-
-
-class Share:
-    """A number, or a text with a per cent sign."""
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        """Take either; the command reads the text."""
-        return core_schema.union_schema([core_schema.float_schema(strict=True), core_schema.str_schema()])
-
-
-class NumbersOrNames:
-    """A list of whole numbers, or of names."""
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        """Take either in any place; the command reads them."""
-        one = core_schema.union_schema([core_schema.int_schema(strict=True), core_schema.str_schema()])
-        return core_schema.list_schema(one, min_length=1, max_length=MOST_VALUES)
 
 
 class OfLinks:
@@ -180,33 +160,6 @@ class ScaleRequest(ScenarioRequest):
     def scenario(self) -> Scenario:
         """Return the scenario alone, of one accelerator."""
         return super().scenario().model_copy(update={"world_size": 1})
-
-
-class PricedRequest(ScenarioRequest):
-    """A training job, with or without what it costs.
-
-    Parameters
-    ----------
-    conditions : Prices, power and failures: also money, energy and carbon.
-    """
-
-    conditions: Conditions | None = None
-
-
-class SensitivityRequest(PricedRequest):
-    """A training job, and what to say of it: what it depends on, or with ``vary`` how much is enough.
-
-    Parameters
-    ----------
-    vary : Instead: the fewest servers or nics, the slowest inter-link or the most gpus with which it reaches
-        a share of linear scaling.
-    until : [1] That share: a number, or a text such as "95%".  [default: 0.95]
-    values : To try: whole numbers, or names of links.  [default: those that could be had]
-    """
-
-    vary: Annotated[Varied | None, OptionInfo(synonyms={"inter_link": "inter-link"})] = None
-    until: Share | None = None
-    values: NumbersOrNames | None = None
 
 
 class CompareRequest(Request):

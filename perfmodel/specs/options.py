@@ -7,8 +7,9 @@ widgets of a page and the words of the JSON schema.
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, reduce
 from inspect import Parameter, Signature, get_annotations, signature
+from operator import or_
 from types import GenericAlias, NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, NamedTuple, Self, TypeVar, Union, get_args, get_origin
 
@@ -16,7 +17,7 @@ from perfmodel.errors import InputError
 from perfmodel.specs.docstrings import lines_of
 from perfmodel.specs.names import NONE, word_of
 from perfmodel.specs.record import REQUIRED, Record, SameAs
-from perfmodel.units import parse
+from perfmodel.units import parse, share
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -121,6 +122,11 @@ class Declared(NamedTuple):
             enough = least is None or value > least or (value == least and not self.above)
             return enough and (most is None or value <= most)
         return False
+
+    @property
+    def is_text(self) -> bool:
+        """Whether its number may be a text: with its unit, or a share in per cent."""
+        return self.type is float and (self.unit in MEASURED or self.most == 1)
 
     @property
     def label(self) -> str:
@@ -240,6 +246,8 @@ def _reader(one: Declared) -> Callable[[Any], Any] | None:
         )
     if one.unit in MEASURED:
         return lambda value: parse(value, one.unit) if isinstance(value, str) else value
+    if one.is_text:
+        return lambda value: share(value) if isinstance(value, str) else value
     return None
 
 
@@ -374,8 +382,8 @@ def _plain(annotation: Any) -> tuple[Any, list[Any]]:
         kind, metadata = _plain(inner)
         return kind, metadata + more
     if origin in (Union, UnionType):
-        (inner,) = (one for one in get_args(annotation) if one is not NoneType)
-        return _plain(inner)
+        inner, *others = (_plain(one) for one in get_args(annotation) if one is not NoneType)
+        return reduce(or_, (kind for kind, _ in others), inner[0]), inner[1]
     if origin is Mapping:
         key, value = get_args(annotation)
         return GenericAlias(Mapping, (key, _plain(value)[0])), []
