@@ -20,6 +20,7 @@ from perfmodel.api.predict import predicted
 from perfmodel.api.stragglers import Stragglers, stragglers
 from perfmodel.cli.app import SERVER, TOKEN
 from perfmodel.client import Client, ServiceError
+from perfmodel.client.connection import refusal_of
 from perfmodel.collectives.place import Point
 from perfmodel.comparison import Comparison, case_of
 from perfmodel.errors import InputError
@@ -152,7 +153,7 @@ class _AnsweringByService(Answering):
         rows = self._client.predict_many(scenarios)
         for row in rows:
             if "error" in row:
-                raise InputError(row.error["detail"])
+                raise refusal_of(row.error)
         return [Prediction.model_validate(row) for row in rows]
 
     def to_target(self, scenario: Scenario, recipe: str) -> tuple[Prediction, dict[str, Any] | None]:

@@ -150,7 +150,7 @@ def by_a_process(work: Work, say: Callable[[str], Any]) -> tuple[Any, int]:
         written = result.read_bytes()
     is_answer, given = pickle.loads(written)
     if not is_answer:
-        raise InputError(given)
+        raise given
     return given, len(written)
 
 

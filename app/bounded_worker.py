@@ -31,9 +31,9 @@ def work(question: str, result: str) -> None:
     try:
         answer = True, call(*arguments)
     except InputError as error:
-        answer = False, str(error)
+        answer = False, error
     except MemoryError:
-        answer = False, "it takes more memory than one question may: ask for less at once"
+        answer = False, InputError("it takes more memory than one question may: ask for less at once")
     written = Path(f"{result}.partial")
     written.write_bytes(pickle.dumps(answer))
     written.replace(result)

@@ -212,7 +212,7 @@ def mistakes_shown() -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        show_mistake(str(error))
+        show_mistake(error)
         st.stop()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -120,18 +119,6 @@ def searched(picked: Mapping[str, Any], file: str | None = None) -> Layouts:
         while len(_answers) > KEPT:
             _answers.popitem(last=False)
     return answer
-
-
-def enough(message: str) -> int | None:
-    """Return on how many GPUs something would fit, where a refused search says so.
-
-    A message is all that comes back from a service or a process.
-
-    >>> enough("no layout of X fits 8 x Y: the least needs 90 GiB of 79.2 GiB; 128 are enough: tp4 dp32")
-    128
-    """
-    match = re.search(r"; (\d+) are enough: ", message)
-    return int(match[1]) if match else None
 
 
 def arguments(picked: Mapping[str, Any]) -> dict[str, Any]:

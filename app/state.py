@@ -7,7 +7,6 @@ browser tab.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -19,6 +18,7 @@ from app.looks import for_planners, labelled
 from app.options import Option, offered, read, written
 from app.plain import plain
 from perfmodel.errors import InputError, unknown_name
+from perfmodel.problem import python
 
 START = {"gpus": 32}
 """What a page opens with where the URL says nothing."""
@@ -124,14 +124,13 @@ def close_page(page: str, known: Mapping[str, Option], top: DeltaGenerator) -> N
         st.stop()
 
 
-def show_mistake(message: str) -> None:
+def show_mistake(error: InputError) -> None:
     """Show what is wrong with an answer, and at the text that it is about, where it is about one."""
-    name = _at_fault(message)
+    name, said = _at_fault(error), labelled(str(error))
     if name is None:
-        st.error(plain(labelled(message)))
+        st.error(plain(said))
         return
     text: Text = st.session_state.texts[name]
-    said = labelled(message)
     said_whole = said if text.label in said else f"“{text.label}”: {said}"
     st.error(plain(said_whole + folded_away(name)))
     if text.place is not None:
@@ -144,12 +143,13 @@ def folded_away(name: str) -> str:
     return f" ({where})" if where and name not in st.session_state.get("places", {}) else ""
 
 
-def _at_fault(message: str) -> str | None:
-    """Return the option with a text that a message names, or else quotes."""
+def _at_fault(error: InputError) -> str | None:
+    """Return the option with a text that an error is about, or else has the value of."""
     texts: Mapping[str, Text] = st.session_state.get("texts", {})
-    named = [name for name in texts if re.search(rf"--{re.escape(name)}(?![\w-])", message)]
-    quoted = [name for name, text in texts.items() if repr(text.text) in message]
-    return next(iter((*named, *quoted)), None)
+    fields = {part for problem in error.problems for path in problem.fields for part in path}
+    values = [value for problem in error.problems for value in problem.values.values()]
+    named = [name for name in texts if python(name) in fields]
+    return next(iter((*named, *(name for name, text in texts.items() if text.text in values))), None)
 
 
 def _forgive() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel import units
-from perfmodel.errors import InputError, unknown_name
+from perfmodel.errors import InputError, refusal, unknown_name
 from perfmodel.specs.choices import LARGEST_WORLD_SIZE
 from perfmodel.specs.laid_out import LaidOut
 from perfmodel.specs.layout import DEGREES
@@ -64,7 +64,7 @@ class Anchor(NamedTuple):
         if self.quantity == "samples_per_second":
             return samples / self.value
         if sequence_length is None:
-            raise InputError("anchor tokens_per_second: samples of this network are no sequences of tokens")
+            raise refusal("anchor.no_tokens", "anchor")
         return samples * sequence_length / self.value
 
     def words(self) -> str:
@@ -123,26 +123,20 @@ def parse_anchor(text: str) -> Anchor:
         run has not
     """
     if ";" in text:
-        raise InputError(
-            f"anchor {text!r}: several runs are of transformers with a layout; of other networks, or for a "
-            "sensitivity, write them to a file for perfmodel calibrate --data"
-        )
+        raise refusal("anchor.several", "anchor", text=text)
     match = _FORM.fullmatch(text.strip())
     if not match or match[1] not in RANGES:
-        raise InputError(
-            f"anchor {text!r}: expected iteration_time=0.145s@1 or samples_per_second=220@1 (@ GPUs), "
-            "or of a layout tokens_per_second=1e6@512,tensor_parallel=8"
-        )
+        raise refusal("anchor.malformed", "anchor", text=text)
     quantity, value, world_size, options = match.groups()
     if not 1 <= int(world_size) <= LARGEST_WORLD_SIZE:
-        raise InputError(
-            f"anchor {text!r}: expected a run on one accelerator (@1), or on several (@8), "
-            f"of at most {LARGEST_WORLD_SIZE:,}"
-        )
-    measured = units.parse(value, "s" if quantity == "iteration_time" else "1/s")
+        raise refusal("anchor.gpus", "anchor", text=text, largest_world_size=LARGEST_WORLD_SIZE)
+    try:
+        measured = units.parse(value, "s" if quantity == "iteration_time" else "1/s")
+    except InputError as error:
+        raise error.under("anchor", said="") from None
     low, high = RANGES[quantity]
     if not low <= measured <= high:
-        raise InputError(f"anchor {text!r}: expected {quantity} between {low:g} and {high:g}, in SI units")
+        raise refusal("anchor.range", "anchor", text=text, quantity=quantity, low=low, high=high)
     return Anchor(quantity, measured, int(world_size), _options(text, options))
 
 
@@ -153,11 +147,11 @@ def _options(text: str, written: str) -> dict[str, Any]:
         key, equals, value = (part.strip() for part in each.partition("="))
         name = field_of(key)
         if not equals or not value:
-            raise InputError(f"anchor {text!r}: {each!r}: expected an option=value, e.g. tensor_parallel=8")
+            raise refusal("anchor.option", "anchor", text=text, each=each)
         if name not in OWN:
             raise unknown_name("option of an anchor's run", key, OWN)
         if name in result:
-            raise InputError(f"anchor {text!r}: {name} is given twice")
+            raise refusal("anchor.twice", "anchor", text=text, name=name)
         number = int(value) if re.fullmatch(r"\d{1,12}", value, re.ASCII) else value
         read: dict[str, Any] = {name: number}
         result[name] = getattr(Scenario(**read), name)
@@ -191,7 +185,7 @@ def with_measured_runs(
             run = resolve(LaidOut.model_construct(**anchor.of_run(job)), catalogue)
             anchor.iteration_time(run.global_batch_size, run.workload.sequence_length)
         except InputError as error:
-            raise InputError(f"anchor {anchor.words()!r}: {error}") from error
+            raise error.under("anchor", said=f"anchor {anchor.words()!r}") from error
         words.append(anchor._replace(options=_said(run)).words())
         runs.append(run)
     return scenario.model_copy(update={"anchor": "; ".join(words)}), tuple(runs)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from typing import NamedTuple
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 
 
 class Kind(NamedTuple):
@@ -37,7 +37,7 @@ def expect(kind: Kind, **arguments: object) -> None:
     """
     for name, value in arguments.items():
         if not (kind.fits(value) or (kind.optional and value is None)):
-            raise InputError(f"{name} = {value!r:.60}: expected {kind.words}")
+            raise refusal("value.invalid", name, value=f"{value!r:.60}", expected=kind.words)
 
 
 def _whole(value: object) -> bool:

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TypedDict
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 
 _FILES: ContextVar[Mapping[str, bytes] | None] = ContextVar("attachments", default=None)
 _MADE: ContextVar[Mapping[str, bytes]] = ContextVar("made", default=MappingProxyType({}))
@@ -76,10 +76,7 @@ def attached(path: Path | str) -> bytes | None:
         return None
     content = files.get(str(path))
     if content is None:
-        raise InputError(
-            f"{path!s:.99}: no file of this request, and files of the server are not read; send what it "
-            "holds under files, by this name"
-        )
+        raise refusal("file.not_attached", path=path, given=str(path))
     return content
 
 

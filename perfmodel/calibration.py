@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel.efficiency import Efficiency, borrowed_effects
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, refusal
 from perfmodel.reading import LARGEST_TEXT, read_json, read_toml, version
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def constants_of(constants: Calibration | None) -> Calibration:
     if constants is None:
         return calibration()
     if not isinstance(constants, Calibration):
-        raise InputError(f"constants = {constants!r:.60}: expected what read_calibration returns")
+        raise refusal("calibration.invalid", "constants", constants=constants)
     return constants
 
 
@@ -189,7 +189,7 @@ def read_calibration(path: Path | str) -> Calibration:
     except InputError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{path}: not what perfmodel calibrate writes ({error})") from None
+        raise refusal("calibration.malformed", error=str(error)).under(path) from None
 
 
 def _read(path: Path | str) -> Any:
@@ -197,10 +197,7 @@ def _read(path: Path | str) -> Any:
         return read_json(path, LARGEST_TEXT, "what perfmodel calibrate writes")
     except InputError as error:
         if _is_toml(path):
-            raise InputError(
-                f"{path}: TOML, and a calibration is JSON, which perfmodel calibrate makes of measured runs; "
-                "the profile that `perfmodel calibrate --trace` writes goes to --profile"
-            ) from error
+            raise refusal("calibration.toml").under(path) from error
         raise
 
 
@@ -229,10 +226,7 @@ def calibrated(path: str, profile: str | None = None) -> Calibration:
     InputError : as of ``read_calibration``
     """
     if not path.strip():
-        raise InputError(
-            f"--calibration {path!r} names no file: give what perfmodel calibrate --output wrote, or leave "
-            "it out"
-        )
+        raise refusal("calibration.no_file", path=path)
     return _read_once(path, profile is not None, *version(path))
 
 

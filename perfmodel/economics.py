@@ -23,7 +23,7 @@ from perfmodel.equations.cost import (
     work_time,
 )
 from perfmodel.equations.reliability import expected_failures
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.failures import goodput_of, states_bytes
 from perfmodel.prediction.result import Prediction
 from perfmodel.prices import (
@@ -43,8 +43,6 @@ from perfmodel.workloads import workload
 KWH = 3.6e6
 COMMUNICATING, IDLE = 0.5, 0.15
 """Power over the rated one while only communicating, and while waiting: assumed, not measured."""
-BOTH_LENGTHS = "--epochs and --samples: give one; --samples are those of the whole run"
-SEVERAL_LENGTHS = "--epochs, --samples and --tokens: give one; the last two are those of the whole run"
 NO_SERVER_PRICE = "price of {}, a parameter server: give --server-price, USD per hour of one"
 
 
@@ -232,7 +230,7 @@ def spending(prediction: Prediction, conditions: Conditions, catalogue: Catalogu
     if servers.usd_per_hour is None and served:
         result = result._replace(cost=None)
     if not result.goodput > 0:
-        raise InputError("the job fails more often than it can restart: it never ends")
+        raise refusal("failures.never_ends", "node_failure_interval")
     run: Any = work
     failures: Any = None
     if work is not None and result.failure_interval is not None:
@@ -308,26 +306,18 @@ def _samples(prediction: Prediction, conditions: Conditions) -> float | None:
     """Samples of the run; None where nobody says how long it is."""
     length = conditions.epochs, conditions.samples, conditions.tokens
     if sum(each is not None for each in length) > 1:
-        raise InputError(SEVERAL_LENGTHS if conditions.tokens else BOTH_LENGTHS)
+        raise refusal("length.several" if conditions.tokens else "length.both")
     if conditions.tokens is not None:
         tokens = prediction.scenario["sequence_length"]
         if not tokens:
             name = prediction.scenario["workload"]
-            raise InputError(f"--tokens: a sample of {name} has none; give --samples or --epochs")
+            raise refusal("length.no_tokens", name=name)
         return conditions.tokens / tokens
     if conditions.epochs is None:
         return conditions.samples
     if prediction.epoch_time is None:
-        raise InputError(unknown_data_set(prediction.scenario["workload"]))
+        raise refusal("length.unknown_data_set", workload=prediction.scenario["workload"])
     return conditions.epochs * prediction.epoch_time * prediction.samples_per_second
-
-
-def unknown_data_set(workload_id: str) -> str:
-    """Return what to say where epochs of a data set nobody knows are asked for."""
-    return (
-        f"--epochs: the size of {workload_id}'s data set is not known; "
-        f"give --samples instead, those of the whole run"
-    )
 
 
 def _span(result: Rates, time: float) -> Span:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from perfmodel.equations.critical_batch import epochs_to_target, time_to_target
-from perfmodel.errors import InputError, unknown_name
+from perfmodel.errors import refusal, unknown_name
 from perfmodel.root import bisect
 
 RESULT = Path(__file__).with_suffix(".json")
@@ -163,9 +163,9 @@ def fit_file(measured: Path) -> list[EpochsFit]:
                 groups[row["benchmark"], row["target"]].append(row)
         return [_fit_group(rows) for rows in groups.values() if len(rows) >= FEWEST_BATCH_SIZES]
     except OSError as error:
-        raise InputError(f"cannot read {measured}: {error.strerror}") from error
+        raise refusal("epochs.unreadable", measured=measured, strerror=error.strerror) from error
     except (KeyError, ValueError) as error:
-        raise InputError(f"{measured}: not a table of epochs to a target: {error}") from error
+        raise refusal("epochs.malformed", measured=measured, error=str(error)) from error
 
 
 def _fit_group(rows: list[dict[str, str]]) -> EpochsFit:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from itertools import takewhile
+from typing import Any, Self
 
-LONGEST_NAME = 100
-"""Letters of an unknown name that are looked at, and said."""
+from perfmodel.problem import LONGEST_NAME, UNSORTED, Path, Place, Problem, Words, called, problem, shell
+
 LIKENESS = 0.5
 """Of two names, from 0 to 1, from which on one is offered for the other."""
 BEGINNING = 3
@@ -20,10 +21,51 @@ _UNBROKEN = re.compile(rf"\S{{{LONGEST_QUOTED + 3},}}")
 
 
 class InputError(ValueError):
-    """What was given cannot be used; the message says what was wrong and what would be right."""
+    """An input cannot be used: problems, or a sentence, that say what is wrong and what would be right."""
+
+    inside: tuple[str, ...] = ()
+    """What the problems are of: a file, one job of several."""
+    after = ""
+    """What the sentence ends with."""
+    most = 1
+    """Problems that the sentence says; it counts the others."""
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What is wrong, the first first."""
+        if self.args and isinstance(self.args[0], Problem):
+            return self.args
+        return (Problem(UNSORTED, values={"words": super().__str__()}),)
+
+    def words(self, place: Place = shell, longest: int | None = None) -> str:
+        """Return what is wrong as an interface says it, as of ``Problem.words``."""
+        said = "; ".join(each.words(place, longest) for each in self.problems[: self.most])
+        others = len(self.problems) - self.most
+        more = f" (and {others} more)" if others > 0 else ""
+        inside = "".join(f"{called(each, place)}: " for each in self.inside)
+        return f"{inside}{said}{more}{called(self.after, place)}"
+
+    def under(self, *path: object, said: str | None = None, after: str = "") -> Self:
+        """Return the error of a larger input that this one is a part of.
+
+        Parameters
+        ----------
+        path : of the part: its keys and indices, or the name of its file
+        said : how people call the part, where that is not its path
+        after : what the sentence ends with
+
+        >>> str(unknown_name("node", "dgx", ["dgx-1v"], "node").under("a.toml"))
+        "a.toml: unknown node 'dgx'; nearest: dgx-1v"
+        """
+        keys = tuple(part if isinstance(part, int) else str(part) for part in path)
+        error = type(self)(*(each.under(keys) for each in self.problems))
+        name = ".".join(map(str, keys)) if said is None else said
+        error.inside = ((name, *self.inside)) if name else self.inside
+        error.after, error.most = self.after + after, self.most
+        return error
 
     def __str__(self) -> str:
-        return brief(super().__str__())
+        return brief(self.words())
 
 
 class MissingPackage(InputError):
@@ -51,7 +93,12 @@ def missing(package: str, extra: str, what: str) -> MissingPackage:
     >>> str(missing("scipy", "stats", "the gamma law"))
     "the gamma law needs scipy: pip install 'perfmodel[stats]'"
     """
-    return MissingPackage(f"{what} needs {package}: pip install 'perfmodel[{extra}]'")
+    return MissingPackage(problem("package.missing", what=what, package=package, extra=extra))
+
+
+def refusal(code: str, /, *fields: str | Path, **values: Any) -> InputError:
+    """Return the error of one problem, as of ``problem``."""
+    return InputError(problem(code, *fields, **values))
 
 
 def brief(message: str) -> str:
@@ -117,16 +164,26 @@ def _letters(name: str) -> str:
     return re.sub(r"[\W_]+", "", re.sub(r"(?<=\d)\s*g(bit|bits|bps)(/s|ps)?$", "g", name.lower()))
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
+def unknown_name(kind: str, name: str, known: Iterable[str], *field: str | int) -> InputError:
     """Return the error for a name nobody knows, with the nearest known ones.
+
+    Parameters
+    ----------
+    kind : what people call such a name
+    known : names that there are
+    field : that has it, where it is known
 
     >>> str(unknown_name("accelerator", "v100-sxm2-16", ["v100-sxm2-16gb", "k80"]))
     "unknown accelerator 'v100-sxm2-16'; nearest: v100-sxm2-16gb"
     """
+    return InputError(unknown("name.unknown", kind, name, known, field))
+
+
+def unknown(code: str, kind: str, name: str, known: Iterable[str], field: Path = ()) -> Problem:
+    """Return the problem of a name nobody knows, as of ``unknown_name``."""
     name, names = shortened(name), sorted(known)
-    near = nearest(name, names)
-    if near:
-        return InputError(f"unknown {kind} {name!r}; nearest: {', '.join(near)}")
-    return InputError(
-        f"unknown {kind} {name!r}; known: {', '.join(names[:12])}{', ...' if names[12:] else ''}"
-    )
+    near = tuple(nearest(name, names))
+    some = ", ".join(names[:12]) + (", ..." if names[12:] else "")
+    right = Words(f"nearest: {', '.join(near)}" if near else f"known: {some}")
+    values = {"called": Words(kind), "name": name, "right": right}
+    return Problem(code, (field,) if field else (), values, near)

@@ -13,7 +13,7 @@ from perfmodel.equations.reliability import (
     goodput_fraction,
     job_failure_interval,
 )
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, refusal
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.formats import OPTIMIZERS
 
@@ -33,15 +33,12 @@ def _checkpoint_time(nodes: Any, conditions: Conditions, checkpoint_bytes: Any) 
     """The time that is given, or that it takes to write one."""
     if conditions.checkpoint_time is not None:
         if conditions.checkpoint_bandwidth is not None:
-            raise InputError("--checkpoint-time and --checkpoint-bandwidth: give one")
+            raise refusal("failures.checkpoint_twice")
         if not TIMES[0] <= conditions.checkpoint_time <= TIMES[1]:
-            raise InputError(_out_of_range("--checkpoint-time", conditions.checkpoint_time))
+            raise _out_of_range("checkpoint-time", conditions.checkpoint_time)
         return conditions.checkpoint_time
     if conditions.checkpoint_bandwidth is None:
-        raise InputError(
-            "--node-mtbf needs --checkpoint-time, e.g. 60s: how long one checkpoint takes; "
-            "or --checkpoint-bandwidth, e.g. 2GB/s"
-        )
+        raise refusal("failures.checkpoint_time")
     return checkpoint_write_time(checkpoint_bytes, nodes, conditions.checkpoint_bandwidth)
 
 
@@ -64,10 +61,10 @@ def goodput_of(
     if conditions.node_failure_interval is None:
         for option in ("checkpoint_time", "checkpoint_bandwidth", "restart_time"):
             if getattr(conditions, option) is not None:
-                raise InputError(f"--{option.replace('_', '-')} needs --node-mtbf, e.g. 6000h")
+                raise refusal("failures.interval", option)
         return 1.0, None, None
     if not TIMES[0] <= conditions.node_failure_interval <= TIMES[1]:
-        raise InputError(_out_of_range("--node-mtbf", conditions.node_failure_interval))
+        raise _out_of_range("node-mtbf", conditions.node_failure_interval)
     writing = _checkpoint_time(nodes, conditions, checkpoint_bytes)
     restart = conditions.restart_time or 0.0
     failures = job_failure_interval(conditions.node_failure_interval, nodes + servers)
@@ -84,8 +81,8 @@ def goodput_of(
     return goodput, interval, failures
 
 
-def _out_of_range(option: str, time: float) -> str:
-    return f"{option}: {time:g} s is not between {TIMES[0]:g} and {TIMES[1]:g} s"
+def _out_of_range(option: str, time: float) -> InputError:
+    return refusal("failures.time", option, time=time, least=TIMES[0], most=TIMES[1])
 
 
 def _either(condition: Any, a: Any, b: Any) -> Any:

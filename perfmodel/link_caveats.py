@@ -6,13 +6,16 @@ from typing import Any
 
 from perfmodel import ops
 from perfmodel.equations.link_rates import node_bandwidth
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
 from perfmodel.tracing import remembered
 from perfmodel.units import show
 
+NCCL_CONNECTIONS = 16
+"""Two threads of eight connections, where NCCL finds an adapter of AWS.  In most containers, whose network
+is a virtual one, it finds none and opens one."""
 GENERIC_NODE = "pcie-workstation-8gpu"
 """The machine that accelerators without a usual one are taken to lie in, as long as no network matters."""
 LARGEST_OVERSUBSCRIPTION = 1000
@@ -32,15 +35,11 @@ def require_network(node: Node, between: str | None, accelerator: Accelerator | 
     InputError : no machine was named and none is usual, or nobody knows its network
     """
     if accelerator is not None and accelerator.usual_node is None:
-        raise InputError(
-            f"{accelerator.id} has no usual machine, and this needs the network between several: give "
-            f"--node ({GENERIC_NODE} takes any accelerator), or usual_node in a spec of your own"
+        raise refusal(
+            "machine.no_usual", "accelerator", accelerator=accelerator.id, generic_node=GENERIC_NODE
         )
     if between is None and node.inter_link is None:
-        raise InputError(
-            f"{node.id} holds {node.accelerators}, and its network to further machines is unknown: "
-            "give --inter-link, e.g. ib-hdr-200g"
-        )
+        raise refusal("machine.no_network", node=node.id, accelerators=node.accelerators)
 
 
 def doubt_links(intra: Link | None, inter: Link | None, warnings: list[str]) -> None:
@@ -57,9 +56,7 @@ def doubt_links(intra: Link | None, inter: Link | None, warnings: list[str]) -> 
     """
     for option, link in (("intra-link", intra), ("inter-link", inter)):
         if link is not None and link.scope == "socket":
-            raise InputError(
-                f"--{option} {link.id}: joins the processors of a node, whose spec names it as socket_link"
-            )
+            raise refusal("machine.socket_link", option, link=link.id)
     if intra is not None and intra.scope == "inter":
         warnings.append(f"{intra.id} is a link between nodes; taken inside one as it is")
     if inter is not None and inter.scope == "intra":
@@ -166,7 +163,7 @@ def check_racks(oversubscription: float, rack_nodes: int | None) -> float:
     InputError : out of range; above 1 without the nodes of a rack
     """
     if not 1 <= oversubscription <= LARGEST_OVERSUBSCRIPTION:
-        raise InputError(f"--oversubscription {oversubscription:g}: expected 1 to 1,000, e.g. 4")
+        raise refusal("racks.oversubscription", oversubscription=oversubscription)
     if oversubscription > 1 and rack_nodes is None:
-        raise InputError("--oversubscription needs --rack-nodes, the nodes under one switch")
+        raise refusal("racks.missing")
     return oversubscription

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.ops import Real, maximum, sqrt
 from perfmodel.tracing import given
 
@@ -164,13 +164,13 @@ def effects_of(table: Mapping[str, Any], path: Path | str, base: str) -> OwnEffe
     """
     again = "run perfmodel calibrate --data again"
     if table.get("version") != VERSION:
-        raise InputError(
-            f"{path}: version {table.get('version')!r:.20}; this perfmodel reads {VERSION}: {again}"
+        raise refusal("calibration.version", get=table.get("version"), again=again, version=VERSION).under(
+            path
         )
     if table.get("beside") != base:
-        raise InputError(f"{path}: learned beside another fit than this perfmodel has; {again}")
+        raise refusal("calibration.other_fit", again=again).under(path)
     if table.get("seal") != seal({name: value for name, value in table.items() if name != "seal"}):
-        raise InputError(f"{path}: damaged, or changed by hand: its seal does not fit what it holds; {again}")
+        raise refusal("calibration.damaged", again=again).under(path)
     try:
         return OwnEffects(
             str(path),
@@ -181,4 +181,4 @@ def effects_of(table: Mapping[str, Any], path: Path | str, base: str) -> OwnEffe
             **{name: table[name] for name in ("scale", "noise", "scatter", "seen", "jobs", "transformers")},
         )
     except (KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{path}: damaged: {error}; {again}") from None
+        raise refusal("calibration.damaged_by", error=str(error), again=again).under(path) from None

@@ -7,7 +7,8 @@ from typing import NamedTuple
 from typing_extensions import TypedDict
 
 from perfmodel.equations.cost import amortised_machine_price
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
+from perfmodel.problem import Words
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.instance import Instance
 from perfmodel.specs.store import Catalogue
@@ -77,9 +78,9 @@ def price_of(catalogue: Catalogue, node: str, conditions: Conditions) -> Price |
         node has no known price
     """
     if conditions.price is not None and conditions.purchase_price is not None:
-        raise InputError("--price and --purchase-price: give one")
+        raise refusal("price.exclusive")
     if conditions.purchase_price is None and (conditions.service_years or conditions.used_fraction):
-        raise InputError("--service-years and --used-fraction need --purchase-price")
+        raise refusal("price.bought")
     if conditions.price is not None:
         return Price(conditions.price, "given", region=conditions.region, node=node)
     if conditions.purchase_price is not None:
@@ -94,12 +95,10 @@ def price_of(catalogue: Catalogue, node: str, conditions: Conditions) -> Price |
         if conditions.region is None:
             return None
         known = ", ".join(sorted({str(offer.region) for offer in offers_of(catalogue, node)}))
-        raise InputError(
-            f"no known price of {node} in {conditions.region!r}; "
-            + (f"known: {known}" if known else "give --price, USD per hour of one node")
-        )
+        right = Words(f"known: {known}" if known else "give --price, USD per hour of one node")
+        raise refusal("price.unknown", "region", node=node, region=conditions.region, right=right)
     if conditions.electricity_price is not None:
-        raise InputError("--electricity-price: a rent includes it; give --price or --purchase-price with it")
+        raise refusal("price.electricity")
     return on_demand(offers[0], catalogue)
 
 

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any, Final, TypeVar
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 
 State = TypeVar("State")
 Item = TypeVar("Item")
@@ -141,10 +141,7 @@ def _count(endings: Counter[int], numbers: Iterable[int]) -> None:
     endings.update(numbers)
     number, times = endings.most_common(1)[0]
     if times >= MOST_ENDINGS:
-        raise InputError(
-            f"part {number}: {times} times a process that worked on it or beside it was ended from outside, "
-            "as happens where memory runs out; use fewer jobs"
-        )
+        raise refusal("process.ended", number=number, times=times)
 
 
 @contextmanager

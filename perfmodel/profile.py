@@ -4,7 +4,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.reading import LARGEST_OPTIONS, parse_toml, read_text, version
 from perfmodel.specs.record import Record, Within
 from perfmodel.writing import write_whole
@@ -122,16 +122,13 @@ def _profile(path: str, changed: int, size: int) -> Profile:
     try:
         text = read_text(path, LARGEST_OPTIONS)
         if text.lstrip().startswith("{"):  # no TOML does
-            raise InputError(
-                f"{path}: JSON, and a profile is TOML: `perfmodel calibrate --trace` writes one; what "
-                "perfmodel calibrate made of measured runs goes to --calibration"
-            )
+            raise refusal("profile.json").under(path)
         return Profile.model_validate(parse_toml(text, path))
     except ValidationError as error:
-        from perfmodel.specs.mistakes import mistake
+        from perfmodel.specs.mistakes import refused
 
-        problem = mistake(error, Profile)
-        raise InputError(f"{path}: {problem}; `perfmodel calibrate --trace` writes such a file") from None
+        after = "; `perfmodel calibrate --trace` writes such a file"
+        raise refused(error, Profile).under(path, after=after) from None
 
 
 def to_toml(profile: Profile) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from perfmodel.attachments import attached, is_request
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, refusal
 from perfmodel.resources import folder
 
 LARGEST_TEXT = 64 << 20
@@ -53,7 +53,7 @@ def opened(path: Path | str, most: int) -> Iterator[BinaryIO]:
         # O_NONBLOCK: opening a pipe that nobody writes to would wait
         number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except FileNotFoundError:
-        raise InputError(f"{path}: cannot be read: no such file") from None
+        raise refusal("file.missing").under(path) from None
     except (OSError, ValueError) as error:  # ValueError: a null byte in the name
         raise _unreadable(path, error) from None
     try:
@@ -84,7 +84,7 @@ def version(path: Path | str) -> tuple[int, int]:
         status = os.stat(path)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "no name"
-        raise InputError(f"{path}: cannot be read: {reason}") from None
+        raise refusal("file.unreadable", reason=reason).under(path) from None
     return status.st_mtime_ns, status.st_size
 
 
@@ -106,24 +106,24 @@ def _homes() -> tuple[Path, ...]:
 
 
 def _unreadable(path: Path | str, error: Exception) -> InputError:
-    return InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}")
+    return refusal("file.unreadable", reason=getattr(error, "strerror", None) or error).under(path)
 
 
 def _check(path: Path | str, status: os.stat_result, most: int) -> None:
     if stat.S_ISDIR(status.st_mode):
-        raise InputError(f"{path}: cannot be read: is a folder; name a file")
+        raise refusal("file.folder").under(path)
     if not stat.S_ISREG(status.st_mode):
-        raise InputError(f"{path}: cannot be read: a device, pipe or socket; name a regular file")
+        raise refusal("file.device").under(path)
     if status.st_size > most:
         raise _too_large(path, status.st_size, most)
 
 
 def _no_name(path: Path | str) -> InputError:
-    return InputError(f"{str(path)!r} names no file: give a file's name, or leave the option out")
+    return refusal("file.no_name", path=str(path))
 
 
 def _too_large(path: Path | str, size: int, most: int) -> InputError:
-    return InputError(f"{path}: {size:,} bytes; at most {most:,} are read")
+    return refusal("file.too_large", size=size, most=most).under(path)
 
 
 def read_bytes(path: Path | str, most: int) -> bytes:
@@ -150,9 +150,7 @@ def read_text(path: Path | str, most: int = LARGEST_TEXT) -> str:
     try:
         return read_bytes(path, most).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path}: cannot be read: not UTF-8 text: byte {error.start + 1:,} fits no letter"
-        ) from None
+        raise refusal("file.not_utf8", start=error.start + 1).under(path) from None
 
 
 def read_table(path: Path | str, most: int = LARGEST_TEXT, before: str | None = None) -> StringIO:
@@ -171,7 +169,7 @@ def read_table(path: Path | str, most: int = LARGEST_TEXT, before: str | None = 
         text = text[: text.index(f"\n{before},") + 1]
     rows = text.count("\n")
     if rows > MOST_ROWS:
-        raise InputError(f"{path}: {rows:,} lines; at most {MOST_ROWS:,} are read, so split the file")
+        raise refusal("file.too_long", rows=rows, most_rows=MOST_ROWS).under(path)
     return StringIO(text, newline="")
 
 
@@ -196,7 +194,7 @@ def parse_toml(text: str, path: Path | str) -> dict[str, Any]:
 
     # the standard library takes time with the square of a key's parts
     if any(line.count(".") > DEEPEST and re.search(_LONG_KEY, line) for line in text.splitlines()):
-        raise InputError(f"{path}: not TOML: {_too_deep()}")
+        raise refusal("file.not_toml", too_deep=_too_deep()).under(path)
     return _parsed(path, "TOML", tomllib.loads, text)  # type: ignore[no-any-return]
 
 
@@ -225,15 +223,15 @@ def _parsed(path: Path | str, kind: str, parse: Callable[[str], Any], text: str)
     try:
         value = parse(text)
     except RecursionError:
-        raise InputError(f"{path}: not {kind}: {_too_deep()}") from None
+        raise refusal("file.malformed", kind=kind, too_deep=_too_deep()).under(path) from None
     except ValueError as error:  # also a number of more digits than Python reads
-        raise InputError(f"{path}: not {kind}: {error}") from None
+        raise refusal("file.malformed", kind=kind, too_deep=str(error)).under(path) from None
     layer = [value]
     for _ in range(DEEPEST):
         layer = [part for whole in layer for part in _parts(whole)]
         if not layer:
             return value
-    raise InputError(f"{path}: not {kind}: {_too_deep()}")
+    raise refusal("file.malformed", kind=kind, too_deep=_too_deep()).under(path)
 
 
 def _parts(value: Any) -> list[Any]:

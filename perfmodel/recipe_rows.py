@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from perfmodel.errors import InputError, unknown_name
+from perfmodel.errors import InputError, refusal, unknown_name
 from perfmodel.prediction.target import unpublished
+from perfmodel.problem import Words
 from perfmodel.recipes import NAMES, benchmarks, recipe, recipe_names
 from perfmodel.specs.names import squashed
 from perfmodel.specs.workload import Workload
@@ -46,9 +47,7 @@ def recipe_rows(word: str | None = None) -> list[Record]:
     if not rows:
         network = _network(word)
         if network is not None:
-            raise InputError(
-                f"{unpublished(network)}; `perfmodel workloads recipes` lists all that was published"
-            )
+            raise refusal("recipe.none", "word", network=Words(unpublished(network)))
         raise unknown_name("recipe or network", word, {*NAMES, *(str(row["workload"]) for row in every)})
     return rows
 

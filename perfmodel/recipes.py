@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from perfmodel.epochs_to_target import EpochsFit, epochs_fit
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, refusal
 from perfmodel.specs.releases import release
 from perfmodel.specs.store import Catalogue
 
@@ -176,9 +176,7 @@ def recipe(benchmark: str, name: str, target: str | None = None) -> Recipe:
         )
     result = _published().get((benchmark, name))
     if result is None:
-        raise InputError(
-            f"--recipe {name}: none is known for {benchmark}; known: {', '.join(recipe_names(benchmark))}"
-        )
+        raise refusal("recipe.unknown", name=name, benchmark=benchmark, known=tuple(recipe_names(benchmark)))
     return result
 
 

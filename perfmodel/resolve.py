@@ -6,8 +6,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from perfmodel.anchor import Repeat, with_measured_runs
 from perfmodel.calibration import calibration
-from perfmodel.errors import InputError
-from perfmodel.link_caveats import GENERIC_NODE, check_racks, doubt_adapters, doubt_links, require_network
+from perfmodel.errors import refusal
+from perfmodel.link_caveats import (
+    GENERIC_NODE,
+    NCCL_CONNECTIONS,
+    check_racks,
+    doubt_adapters,
+    doubt_links,
+    require_network,
+)
 from perfmodel.named import by_id
 from perfmodel.sharing import batch_of, shared, software_of_copies, usual_precision
 from perfmodel.specs.accelerator import USUAL_POWER, Accelerator
@@ -40,10 +47,6 @@ _T = TypeVar("_T")
 
 DEFAULT_ACCELERATOR = "v100-sxm2-16gb"
 DEFAULT_INTER_LINK = "ethernet-25g-tcp"
-
-NCCL_CONNECTIONS = 16
-"""Two threads of eight connections, where NCCL finds an adapter of AWS.  In most containers, whose network
-is a virtual one, it finds none and opens one."""
 
 
 class Setting(NamedTuple):
@@ -225,9 +228,12 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     servers = 0
     check_racks(scenario.oversubscription, scenario.rack_nodes)
     if nodes > 1 and scenario.strategy in WITHIN_A_NODE:
-        raise InputError(
-            f"--strategy {scenario.strategy} stays within one machine; {node.id} holds {node.accelerators}, "
-            f"so {scenario.world_size} GPUs need all-reduce or parameter-server"
+        raise refusal(
+            "job.one_machine",
+            strategy=scenario.strategy,
+            node=node.id,
+            accelerators=node.accelerators,
+            world_size=scenario.world_size,
         )
     software = sharing.software if sharing else software_of_copies(scenario, workload, accelerator, catalogue)
     framework = release(software, catalogue)
@@ -328,9 +334,7 @@ def _take_what_was_not_said(scenario: Scenario, taken: _Defaults) -> None:
 def _refuse_server_options(scenario: Scenario) -> None:
     for name in ("servers", "server_shards", "server_node"):
         if getattr(scenario, name) is not None:
-            raise InputError(
-                f"--{name.replace('_', '-')} goes with --strategy parameter-server, not {scenario.strategy}"
-            )
+            raise refusal("servers.only", name, strategy=scenario.strategy)
 
 
 def accelerator_of(scenario: Scenario, catalogue: Catalogue) -> Accelerator:
@@ -365,7 +369,7 @@ def _batch(scenario: Scenario, workload: Workload, taken: _Defaults) -> tuple[in
         local = taken.take("local-batch-size", scenario.local_batch_size, workload.default_local_batch_size)
         return local, local * parts, "weak"
     if scenario.local_batch_size is not None:
-        raise InputError("--local-batch-size and --global-batch-size: give one, the other follows")
+        raise refusal("batch.exclusive")
     whole = scenario.global_batch_size
     local, rest = divmod(whole, parts)
     if rest or not local:
@@ -373,7 +377,9 @@ def _batch(scenario: Scenario, workload: Workload, taken: _Defaults) -> tuple[in
         over = f"{scenario.world_size} GPUs"
         if steps > 1:
             over += f" x {steps} micro-batches"
-        raise InputError(f"a global batch of {whole} does not divide over {over}; {' or '.join(right)} would")
+        raise refusal(
+            "batch.indivisible", "global_batch_size", whole=whole, over=over, known=" or ".join(right)
+        )
     return local, whole, "strong"
 
 

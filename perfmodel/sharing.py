@@ -9,7 +9,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, refusal
+from perfmodel.problem import Words
 from perfmodel.specs.layout import DEGREES, NEUTRAL, NO_STAGES, RECOMPUTE, SHARDING
 from perfmodel.specs.releases import release, software_id
 from perfmodel.specs.software import (
@@ -81,7 +82,7 @@ def model_of(scenario: Scenario, workload: Workload) -> Model:
         is_shared = is_shared or (predicts_tokens(workload) and not _exchange_of_copies(scenario))
         return "transformer" if is_shared else "data-parallel"
     if given := given or _neutral_option(scenario):
-        raise _no_transformer(given, workload)
+        raise _no_transformer(*_option_and_value(given), workload)
     return "data-parallel"
 
 
@@ -102,6 +103,12 @@ def sharing_option(scenario: Scenario) -> str:
         return "strategy fsdp"
     given = (name for name, neutral in NEUTRAL.items() if getattr(scenario, name) not in neutral)
     return next(given, "").replace("_", "-")
+
+
+def _option_and_value(option: str) -> tuple[str, str]:
+    """Return an option, and what is said after it of its value."""
+    name, blank, value = option.partition(" ")
+    return name, blank + value
 
 
 def _neutral_option(scenario: Scenario) -> str:
@@ -125,10 +132,8 @@ def stack_of(
         _refuse_layout_only(scenario, workload, catalogue)
         return None
     if scenario.strategy not in SUMS:
-        raise InputError(
-            f"--{sharing_option(scenario)} is of a layout, whose gradients {' or '.join(SUMS)} sums, "
-            f"not --strategy {scenario.strategy}: leave one of them out"
-        )
+        option, value = _option_and_value(sharing_option(scenario))
+        raise refusal("layout.sums", option, value=value, known=" or ".join(SUMS), strategy=scenario.strategy)
     if scenario.framework is None:
         if scenario.strategy == "fsdp":
             return "fsdp"
@@ -172,7 +177,7 @@ def shared(
     sharding = scenario.sharding or usual
     if scenario.strategy == "fsdp":
         if scenario.sharding not in (None, "zero3"):
-            raise InputError(f"--strategy fsdp is --sharding zero3, not {scenario.sharding}")
+            raise refusal("layout.fsdp_sharding", sharding=scenario.sharding)
         sharding = "zero3"
     degrees: dict[str, Any] = {name: getattr(scenario, name) for name in DEGREES}
     batch: dict[str, Any] = {
@@ -198,7 +203,7 @@ def shared(
         advised = scenario.model_copy(update={name: getattr(near, name) for name in DEGREES})
         if model_of(advised, workload) == "data-parallel":  # with nothing shared out
             possible += " --sharding zero1"
-        raise InputError(f"{error}; the nearest possible: {possible}") from None
+        raise error.under(after=f"; the nearest possible: {possible}") from None
     check_adapters(scenario.lora, model)
     known = facts.shardings if layout.pipeline_parallel == 1 else facts.pipelined_shardings
     if sharding not in known and layout.replicas > 1:
@@ -273,7 +278,7 @@ def named_software(text: str, workload: Workload, shards: bool | None, catalogue
         if not other:
             return with_year(known.id, year)
         name = other
-    raise InputError(f"--framework {text}: its files say that {' is '.join([*seen, name])}")
+    raise refusal("software.shards", text=text, known=" is ".join([*seen, name]))
 
 
 def software_of_copies(
@@ -302,9 +307,12 @@ def transformer_software(text: str, workload: Workload, shards: bool | None, cat
     """
     name = named_software(text, workload, shards, catalogue)
     if release(name, catalogue).trains == "others":
-        raise InputError(
-            f"--framework {text}: it trains no transformers such as {workload.id}; "
-            f"{DEFAULT_FOR_LAYOUTS}, {DEFAULT}, fsdp and nemo do"
+        raise refusal(
+            "software.no_transformers",
+            text=text,
+            workload=workload.id,
+            default_for_layouts=DEFAULT_FOR_LAYOUTS,
+            default=DEFAULT,
         )
     return name
 
@@ -314,27 +322,23 @@ def _refuse_layout_only(scenario: Scenario, workload: Workload, catalogue: Catal
     name = scenario.framework
     if scenario.micro_batch_size is not None:
         if not has_layouts(workload):
-            reason = _no_transformer("micro-batch-size", workload)
-            raise InputError(f"{reason}; the batch of a GPU is --local-batch-size")
-        raise InputError(
-            f"--micro-batch-size: that is of a layout, {_layouts(scenario, workload)}; without one the batch "
-            "of a GPU is --local-batch-size"
-        )
+            after = "; the batch of a GPU is --local-batch-size"
+            raise _no_transformer("micro-batch-size", "", workload).under(after=after)
+        raise refusal("layout.micro_batch", layouts=Words(_layouts(scenario, workload)))
     software = named_software(name or DEFAULT, workload, False, catalogue)
     if name is not None and release(software, catalogue).trains == "transformers":
-        option = f"framework {name}"
+        option, value = "framework", f" {name}"
         if not has_layouts(workload):
-            raise InputError(
-                f"--{option}: it trains transformers alone, which {workload.id} is not; "
-                f"{DEFAULT}, tensorflow and mxnet train it"
+            raise refusal(
+                "software.only_transformers", option, value=value, workload=workload.id, default=DEFAULT
             )
     elif scenario.precision == "fp8":
-        option = "precision fp8"
+        option, value = "precision", " fp8"
         if not has_layouts(workload):
-            raise _no_transformer(option, workload)
+            raise _no_transformer(option, value, workload)
     else:
         return
-    raise InputError(f"--{option} goes with a layout, {_layouts(scenario, workload)}")
+    raise refusal("layout.only", option, value=value, layouts=Words(_layouts(scenario, workload)))
 
 
 def _layouts(scenario: Scenario, workload: Workload) -> str:
@@ -344,32 +348,28 @@ def _layouts(scenario: Scenario, workload: Workload) -> str:
     return f"e.g. --sharding zero1; of {workload.id} without one that is not known"
 
 
-def _no_transformer(option: str, workload: Workload) -> InputError:
-    return InputError(
-        f"--{option}: {workload.id} is no transformer whose architecture and tokens are known, "
-        "e.g. llama-3-8b"
-    )
+def _no_transformer(option: str, value: str, workload: Workload) -> InputError:
+    return refusal("layout.no_architecture", option, value=value, workload=workload.id)
 
 
 def _refuse(scenario: Scenario, software: str) -> None:
     """Refuse what the transformer model does not know, or software does not do."""
     if scenario.precision is not None and scenario.precision not in PRECISIONS:
-        raise InputError(
-            f"--precision {scenario.precision}: under a layout {software} is known to train in "
-            f"{', '.join(PRECISIONS)}"
+        raise refusal(
+            "software.precision", precision=scenario.precision, software=software, known=tuple(PRECISIONS)
         )
     for name, (value, why) in FIXED.items():
         if getattr(scenario, name) != value:
             option = name.replace("_", "-")
-            raise InputError(f"--{option} {getattr(scenario, name)} does not go with {software}: {why}")
+            raise refusal(
+                "software.not_with", option, scenario=getattr(scenario, name), software=software, why=why
+            )
     if scenario.optimizer not in (None, "adam"):
-        raise InputError(
-            f"--optimizer {scenario.optimizer}: under a layout {software} is known to train with adam alone"
-        )
+        raise refusal("software.optimizer", optimizer=scenario.optimizer, software=software)
 
 
 def _micro_batch(scenario: Scenario) -> int | None:
     micro, local = scenario.micro_batch_size, scenario.local_batch_size
     if micro is not None and local is not None and micro != local:
-        raise InputError("--micro-batch-size and --local-batch-size: give one, they are the same here")
+        raise refusal("batch.micro_and_local")
     return micro if micro is not None else local

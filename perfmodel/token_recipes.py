@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from perfmodel.epochs_to_target import EpochsFit
 from perfmodel.equations.transformer import compute_optimal_tokens
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.recipes import Evidence, Recipe, document, source_titles
 from perfmodel.specs.workload import Workload
 from perfmodel.units import many
@@ -65,9 +65,7 @@ def token_recipe(network: Workload, tokens: float | None = None) -> Recipe:
     """
     model, length = network.architecture, network.sequence_length
     if model is None or not model.predicts_next_token or length is None:
-        raise InputError(
-            f"--recipe {NAME}: {network.id} does not predict the next token, as e.g. llama-2-7b does"
-        )
+        raise refusal("recipe.no_tokens", network=network.id, name=NAME)
     own = next((run for run in published_runs() if run.workload == network.id), None)
     if tokens is not None:
         words, source = f"{many(tokens)} tokens", "as given"

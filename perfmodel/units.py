@@ -7,7 +7,7 @@ import re
 from numbers import Real
 from typing import TypeGuard
 
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, refusal
 
 DECIMAL = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
 BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50, "Ei": 2.0**60}
@@ -134,14 +134,14 @@ def parse(text: str | float, unit: str) -> float:
         raise _refusal(text, unit)
     number, spelling = float(match[1]), (match[2] or "").strip()
     if number < 0:
-        raise InputError(f"{str(text)!r} is negative; expected for example {_EXAMPLES[unit]}")
+        raise refusal("quantity.negative", text=str(text), given=text, example=_EXAMPLES[unit])
     scale = UNITS[unit].get(spelling) if spelling else 1.0
     if scale is None and unit == "s" and _PARTS_OF_A_TIME.fullmatch(words):
         return sum(parse(part, unit) for part in re.findall(r"[\d.]+\s*[a-z]+", words))
     if scale is None:
         raise _refusal(text, unit, spelling)
     if not math.isfinite(number * scale):
-        raise InputError(f"{str(text)!r} is too large; expected for example {_EXAMPLES[unit]}")
+        raise refusal("quantity.too_large", text=str(text), given=text, example=_EXAMPLES[unit])
     return number * scale
 
 
@@ -178,7 +178,9 @@ def _refusal(text: object, unit: str, spelling: str = "") -> InputError:
         expected = f"months and years differ in length; write days: one is about {days} days"
     elif unit == "B" and spelling in UNITS["B/s"] | _spellings(("b", "bit", "bits"), DECIMAL | BINARY):
         expected = f"bits and rates are for bandwidths; {expected}"
-    return InputError(f"{str(text)!r} is not {_QUANTITY[unit]}; {expected}")
+    return refusal(
+        "quantity.unreadable", text=str(text), given=text, quantity=_QUANTITY[unit], right=expected
+    )
 
 
 def is_number(value: object) -> TypeGuard[float]:
@@ -213,7 +215,7 @@ def share(text: str) -> float:
     """
     value = number(text)
     if math.isnan(value):
-        raise InputError(f"{text!r:.40}: expected a share such as 0.95 or 95%")
+        raise refusal("quantity.share", text=text)
     return value
 
 

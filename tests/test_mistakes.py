@@ -12,7 +12,6 @@ from perfmodel.quote.file import quote_of
 from perfmodel.reading import read_toml
 from perfmodel.resources import folder
 from perfmodel.specs.accelerator import Accelerator
-from perfmodel.specs.conditions import checked
 from perfmodel.specs.spec_file import check
 
 CLAIM = {"quantity": "speedup", "value": 2.0}
@@ -21,8 +20,8 @@ REFUSED = {
     "gpus = 'x': expected a whole number": lambda: Scenario(gpus="x"),
     "gpus = 2.5: expected a whole number": lambda: Scenario(gpus=2.5),
     "node = 3: expected text": lambda: Scenario(node=3),
-    "price = 'x': expected a number": lambda: checked(Conditions(price="x")),
-    "region = 3: expected text": lambda: checked(Conditions(region=3)),
+    "price = 'x': expected a number": lambda: Conditions(price="x"),
+    "region = 3: expected text": lambda: Conditions(region=3),
     "title = 3: expected text": lambda: quote_of(QUOTE | {"title": 3}),
     "title: the key is missing": lambda: quote_of({"claims": (CLAIM,)}),
     "claims = 3: expected a list of tables: [[claims]]": lambda: quote_of({"title": "x", "claims": 3}),

@@ -352,4 +352,13 @@ def test_a_limit_that_is_met_stands_among_the_errors():
 
     answer = Caller(application(run=refuse)).post("/v1/plan", json={})
     assert answer.status_code == 422
-    assert answer.json()["errors"] == [{"field": None, "value": None, "message": answer.json()["detail"]}]
+    assert answer.json()["errors"] == [
+        {
+            "field": None,
+            "value": None,
+            "message": answer.json()["detail"],
+            "code": "request.refused",
+            "fields": [],
+            "values": {},
+        }
+    ]

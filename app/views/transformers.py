@@ -227,12 +227,12 @@ def answer_of(asked: Asked, path: str | None) -> Layouts:
         with st.spinner("Timing every layout ..."):  # a stop inside would leave it turning
             return layout_search.searched(asked.picked, path)
     except InputError as error:
-        gpus = layout_search.enough(str(error))
+        gpus = error.problems[0].values.get("enough")
         if gpus is None:
             raise
         with asked.top:
             st.subheader("No layout fits into memory", anchor=False)
-        show_mistake(str(error))
+        show_mistake(error)
         st.button(f"Take {gpus} GPUs", on_click=choose, args=({OPTIONS["gpus"]: gpus},), key="take-enough")
         st.stop()
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from perfmodel.accuracy.ledger import ledger
 from perfmodel.accuracy.measured_table import records
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.reading import read_table
 from perfmodel.resources import folder
 
@@ -60,7 +60,4 @@ def require_entries(name: str, learned: Iterable[str]) -> None:
     known = {each.id for each in ledger()}
     missing = [each for each in learned if each in fresh and each not in known]
     if missing:
-        raise InputError(
-            f"{name}: {len(missing)} new rows have no entry in the ledger, the first is {missing[0]}: before "
-            "anything learns from them, run perfmodel validate --data FILE --ledger validation/ledger.csv"
-        )
+        raise refusal("ledger.missing_rows", name=name, count=len(missing), missing=missing[0])

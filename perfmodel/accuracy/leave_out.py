@@ -13,7 +13,7 @@ import numpy as np
 from perfmodel.accuracy.by_source import JudgedRow, Summary, summarise
 from perfmodel.accuracy.measured_table import records
 from perfmodel.arrays import Array, Flags
-from perfmodel.errors import InputError, unknown_name
+from perfmodel.errors import refusal, unknown_name
 from perfmodel.resources import folder
 
 CATEGORIES = ("source", "publisher", "network", "accelerator", "software", "fabric")
@@ -88,8 +88,8 @@ def check_test(name: str) -> None:
         raise unknown_name("leave-out test", name, (*CATEGORIES, "year:2024", "size"))
     year = name.removeprefix("year:")
     if not (re.fullmatch(r"[0-9]{4}", year) and FIRST_YEAR <= int(year) <= LAST_YEAR):
-        raise InputError(
-            f"leave out {name[:60]}: expected a year from {FIRST_YEAR} to {LAST_YEAR}, as year:2024"
+        raise refusal(
+            "validate.leave_out_year", "leave_out", name=name[:60], first_year=FIRST_YEAR, last_year=LAST_YEAR
         )
 
 

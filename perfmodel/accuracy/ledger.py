@@ -15,7 +15,7 @@ from typing import NamedTuple
 from perfmodel.accuracy.by_source import COVERED, JudgedRow, Summary, by_source, quantile, summarise
 from perfmodel.accuracy.measured_table import records
 from perfmodel.calibration import NORMAL_80
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.evidence import (
     ANCHORED,
     COLLECTIVES,
@@ -118,7 +118,7 @@ def read_ledger(path: Path) -> tuple[Entry, ...]:
         return ()
     rows = records(path)
     if rows and tuple(rows[0]) != COLUMNS:
-        raise InputError(f"{path}: expected a ledger, whose columns are {', '.join(COLUMNS)}")
+        raise refusal("ledger.malformed", known=tuple(COLUMNS)).under(path)
     return tuple(
         Entry(version, kind, source, id, WORDS.get(job, job), float(error), float(half), float(scale))
         for kind, source, id, job, error, half, version, scale in map(dict.values, rows)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.reading import read_table
 from perfmodel.specs.names import NONE, word_of
 from perfmodel.writing import write_whole
@@ -155,7 +155,9 @@ class Line(NamedTuple):
         try:
             return check(cell)
         except ValueError as error:
-            raise InputError(f"{self.where}, column {column}: {cell[:60]!r}; expected {error}") from None
+            raise refusal(
+                "table.cell", where=self.where, column=column, cell=cell[:60], error=str(error)
+            ) from None
 
 
 def measured_table(path: Path | str, before: str | None = None) -> tuple[list[str], list[Line]]:
@@ -176,17 +178,17 @@ def measured_table(path: Path | str, before: str | None = None) -> tuple[list[st
             reader = csv.reader(file, strict=True)
             header = [name.strip() for name in next(reader, [])]
             if twice := [name for name in header if name and header.count(name) > 1]:
-                raise InputError(f"{path}: line 1: column {twice[0]} is there twice")
+                raise refusal("table.twice", twice=twice[0]).under(path)
             for cells in reader:
                 if cells and len(cells) != len(header):
-                    raise InputError(
-                        f"{path}: line {reader.line_num}: {len(cells)} cells; the header has {len(header)}"
-                    )
+                    raise refusal(
+                        "table.cells", line_num=reader.line_num, count=len(cells), columns=len(header)
+                    ).under(path)
                 if any(cells):
                     named = {name: cell.strip() for name, cell in zip(header, cells, strict=True) if name}
                     result.append(Line(Path(path), reader.line_num, named))
     except csv.Error as error:
-        raise InputError(f"{path}: line {reader.line_num}: not CSV: {error}") from None
+        raise refusal("table.not_csv", line_num=reader.line_num, error=str(error)).under(path) from None
     return header, result
 
 
@@ -195,7 +197,5 @@ def measured_lines(path: Path, columns: Sequence[str], before: str | None = None
     header, lines = measured_table(path, before)
     if missing := [name for name in columns if name not in header]:
         more = ", ..." if missing[4:] else ""
-        raise InputError(
-            f"{path}: line 1: no column {', '.join(missing[:4])}{more}; validation/README.md describes them"
-        )
+        raise refusal("table.no_column", known=tuple(missing[:4]), more=more).under(path)
     return lines

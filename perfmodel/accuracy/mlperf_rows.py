@@ -12,7 +12,7 @@ from perfmodel.accuracy.mlperf_rules import BENCHMARKS, ROUNDS, YEARS, Rules, ru
 from perfmodel.accuracy.runs import COUNTS, Run, run_of
 from perfmodel.accuracy.scenarios import Refused, named, scenario_of_run, with_options
 from perfmodel.accuracy.software import software_of
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.link_caveats import GENERIC_NODE
 from perfmodel.prediction import predict
 from perfmodel.recipes import benchmarks
@@ -121,7 +121,7 @@ def read_submissions(path: Path, before: str | None = None) -> tuple[list[Submis
         except Refused as error:
             skipped.append(str(error))
     if not known and not skipped:
-        raise InputError(f"{path}: no submissions below the header line")
+        raise refusal("table.no_submissions").under(path)
     return known, skipped
 
 

@@ -18,7 +18,7 @@ from perfmodel.accuracy.measured_table import (
     whole,
 )
 from perfmodel.anchor import RANGES
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.specs.choices import (
     LARGEST_WORLD_SIZE,
     SYNONYMS,
@@ -122,11 +122,11 @@ def read_runs(path: Path | str, before: str | None = None) -> list[Run]:
     for line in measured_lines(Path(path), COLUMNS, before):
         run = run_of(line)
         if run.run_id in lines:
-            raise InputError(f"{line.where}: run_id {run.run_id!r} is also on line {lines[run.run_id]}")
+            raise refusal("table.run_twice", run_id=run.run_id, lines=lines[run.run_id]).under(line.where)
         lines[run.run_id] = line.place
         runs.append(run)
     if not runs:
-        raise InputError(f"{path}: no runs below the header line")
+        raise refusal("table.no_runs").under(path)
     return runs
 
 
@@ -155,12 +155,16 @@ def run_of(line: Line) -> Run:
     if 0 not in (run.nodes, run.accelerators_per_node) and (
         run.world_size != run.nodes * run.accelerators_per_node
     ):
-        raise InputError(
-            f"{where}, column world_size: {run.world_size}; expected {run.nodes} nodes x "
-            f"{run.accelerators_per_node} accelerators = {run.nodes * run.accelerators_per_node}"
+        raise refusal(
+            "table.world_size",
+            where=where,
+            world_size=run.world_size,
+            nodes=run.nodes,
+            accelerators_per_node=run.accelerators_per_node,
+            product=run.nodes * run.accelerators_per_node,
         )
     if run.strategy == "single" and run.world_size > 1:
-        raise InputError(f"{where}, column strategy: 'single' on {run.world_size} accelerators")
+        raise refusal("table.strategy", where=where, world_size=run.world_size)
     return run if run.strategy else run._replace(strategy="single" if run.world_size == 1 else "all-reduce")
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_type_hints, overload
 from perfmodel.accuracy.runs import shipped_runs
 from perfmodel.arguments import COUNT, FILE, FILES, FLAG, FROM_ZERO, expect
 from perfmodel.calibration import Calibration, beside, calibration
-from perfmodel.errors import InputError, unknown_name
+from perfmodel.errors import refusal, unknown_name
 from perfmodel.fitting.components import shipped_components
 from perfmodel.fitting.out_of_sample import OutOfSample, shipped
 from perfmodel.fitting.own_fabric import read_own_fabric
@@ -205,11 +205,11 @@ def calibrate(
     expect(FROM_ZERO, skip=skip)
     expect(COUNT, jobs=jobs)
     if files and times is not None:
-        raise InputError("traces and times: give one of them")
+        raise refusal("calibrate.traces_or_times", "traces", "times")
     if files or times is not None:
         if data is not None or fabrics or refit:
             what = "data" if data is not None else "collectives" if fabrics else "refit"
-            raise InputError(f"{what}: of measured runs; leave traces and times out")
+            raise refusal("calibrate.of_runs", "traces", "times", what=what)
         job, catalogue = scenario_from(scenario, options), _catalogue(specs)
         if times is not None:
             return profile_of_times(read_step_times(Path(times), skip), job, catalogue, str(times))
@@ -219,9 +219,9 @@ def calibrate(
         return profile
     if fabrics:
         if refit:
-            raise InputError("collectives: they update the fit; leave refit out")
+            raise refusal("calibrate.refit_collectives", "collectives", "refit")
         if skip:
-            raise InputError(NO_STEPS)
+            raise refusal("calibrate.no_steps", "skip")
         catalogue, job = _catalogue(specs), scenario_from(scenario, options)
         return own_runs(data, [str(file) for file in fabrics], job, catalogue)
     given = [*(["scenario"] if scenario is not None else []), *(["skip"] if skip else []), *options]
@@ -232,16 +232,10 @@ def calibrate(
             raise unknown_name("option", name, known)
     if given:
         names = ", ".join(sorted(given))
-        raise InputError(
-            f"{names}: of a job that was traced or timed, or whose network was; give traces, times or "
-            "collectives"
-        )
+        raise refusal("calibrate.of_a_job", "traces", "times", "collectives", names=names)
     if data is None or refit:
         return fit(data, specs, jobs)
     return own_runs(data, [], Scenario(), _catalogue(specs))
-
-
-NO_STEPS = "skip: of marked steps; collectives have none, leave it out"
 
 
 def own_runs(

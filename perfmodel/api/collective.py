@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, overload
 
 from perfmodel.arguments import COUNT, FLAG, NUMBER, TEXT, expect
 from perfmodel.equations.algorithms import ALGORITHMS, SYNONYMS
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.prediction.collective import Collective
 from perfmodel.prediction.collective import collective as predicted
 from perfmodel.prediction.collective_fabric import fabric_of
@@ -181,7 +181,7 @@ def collective(
         link=link,
     )
     if link is not None and intra_link is not None:
-        raise InputError("link and intra_link: give one, they are the same")
+        raise refusal("collective.link_twice", "link", "intra_link")
     intra_link = intra_link if link is None else link
     catalogue = Catalogue.of(catalogue)
     fabric = fabric_of(
@@ -215,12 +215,12 @@ def collective(
         for one in (size if isinstance(size, Sequence) and several else (size,))
     )
     if not rows:
-        raise InputError("size: expected at least one")
+        raise refusal("collective.no_size", "size")
     return Collectives(rows) if several else rows[0]
 
 
 def _bytes(size: object) -> float:
     number = parse(size, "B") if isinstance(size, (str, int, float)) else 0.0
     if not 1 <= number <= LARGEST:
-        raise InputError(f"size = {size!r}: expected 1 B to 1 PB, e.g. '100MB'")
+        raise refusal("collective.size", "size", size=size)
     return number

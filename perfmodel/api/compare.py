@@ -8,7 +8,7 @@ from typing import Any
 from perfmodel.arguments import FLAG, NAMES, TEXT, expect
 from perfmodel.comparison import Case, Comparison, case_of
 from perfmodel.comparison import compare as beside
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, refusal
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.keywords import scenario_from
 from perfmodel.specs.scenario import Scenario
@@ -52,7 +52,7 @@ def compare(
     expect(TEXT.or_none, recipe=recipe)
     expect(FLAG, time_to_target=time_to_target)
     if names is not None and len(names) != len(scenarios):
-        raise InputError(f"names: {len(names)} of {len(scenarios)} scenarios; give one for each")
+        raise refusal("compare.names", "names", count=len(names), scenarios=len(scenarios))
     conditions = None if conditions is None else Conditions.model_validate(conditions)
     cases = []
     for index, scenario in enumerate(scenarios):
@@ -72,8 +72,7 @@ def compare(
                 )
             )
         except InputError as error:
-            said = str(error)
-            raise InputError(said if said.startswith(f"{name}: ") else f"{name}: {said}") from None
+            raise (error if error.inside[:1] == (name,) else error.under(name)) from None
     return beside(cases)
 
 

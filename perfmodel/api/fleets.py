@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.arguments import NAMES, TABLE, TEXT, expect
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, refusal
 from perfmodel.named import id_of
 from perfmodel.planning.fleets import Fleets, Job, Length, Market
 from perfmodel.planning.fleets import fleets as compared
@@ -101,7 +101,7 @@ def fleets(
     rents = _of_machines("prices", prices or {}, catalogue)
     bought = _of_machines("purchase_prices", purchase_prices or {}, catalogue)
     for both in rents.keys() & bought.keys():
-        raise InputError(f"--price and --purchase-price of {both}: give one")
+        raise refusal("price.exclusive_of", both=both)
     job_options: dict[str, Any] = {
         "workload": workload,
         "precision": precision,
@@ -134,7 +134,7 @@ def _of_fleets(conditions: Conditions) -> Conditions:
     for name in conditions.model_fields:
         if getattr(conditions, name) is not None and name not in CONDITIONS:
             option = {"node_failure_interval": "node-mtbf"}.get(name, name.replace("_", "-"))
-            raise InputError(f"--{option}: has no say with --have; leave it out")
+            raise refusal("fleet.needless", option)
     return conditions
 
 
@@ -149,7 +149,7 @@ def _amount(
     else:
         value = float(given) if known and not isinstance(given, str) else float("nan")  # type: ignore[arg-type]
     if not (0 < value <= largest or (from_zero and value == 0)):
-        raise InputError(f"{name} = {given!r:.60}: expected a number above 0, at most {largest:g}")
+        raise refusal("fleet.price_range", name, given=given, largest=largest)
     return value
 
 
@@ -160,9 +160,9 @@ def _of_machines(name: str, given: Mapping[str, float], catalogue: Catalogue) ->
         try:
             node = node_id(machine, catalogue)
         except InputError as error:
-            raise InputError(f"{OPTIONS[name]} {machine}: {error}") from None
+            raise error.under(name, machine, said=f"{OPTIONS[name]} {machine}") from None
         if node in result:
-            raise InputError(f"{OPTIONS[name]}: {machine} is given twice, as {node}")
+            raise refusal("fleet.machine_twice", OPTIONS[name], machine=machine, node=node)
         result[node] = _amount(f"{name} of {machine}", price, "USD") or 0.0
     return result
 
@@ -177,9 +177,9 @@ def _of_links(name: str, given: object, catalogue: Catalogue, from_zero: bool = 
         try:
             key = id_of("links between nodes", link, catalogue) if link else ANY
         except InputError as error:
-            raise InputError(f"{OPTIONS[name]} {link}: {error}") from None
+            raise error.under(name, link, said=f"{OPTIONS[name]} {link}") from None
         if key in result:
-            raise InputError(f"{OPTIONS[name]}: {link or 'the number for all'} is given twice")
+            raise refusal("fleet.link_twice", OPTIONS[name], link=link or "the number for all")
         result[key] = _amount(f"{name} of {link or 'all'}", value, "USD", from_zero=from_zero) or 0.0
     return result
 
@@ -189,5 +189,5 @@ def _ports(given: object, catalogue: Catalogue) -> dict[str, float]:
     for link, count in ports.items():
         if count < 2 or count != int(count):
             of_link = f"{link}=" if link else ""
-            raise InputError(f"--switch-ports {of_link}{count:g}: expected a whole number, at least 2")
+            raise refusal("switch.ports_whole", of_link=of_link, count=count)
     return ports

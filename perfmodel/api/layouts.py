@@ -15,13 +15,14 @@ from perfmodel.api.run_costs import Costs, costs_of, first_scenario
 from perfmodel.arguments import COUNT, FLAG, TEXT, expect
 from perfmodel.calibration import calibration
 from perfmodel.candidates import TooManyCandidates
-from perfmodel.errors import InputError, unknown_name
+from perfmodel.errors import InputError, refusal, unknown_name
 from perfmodel.link_caveats import doubt_adapters
 from perfmodel.prediction.layout_numbers import Layouts as Evaluated
 from perfmodel.prediction.layout_numbers import job_of_layouts
 from perfmodel.prediction.layout_order import Timed, slower_than_first
 from perfmodel.prediction.memory_odds import stated_odds
 from perfmodel.prediction.open_options import left_open_by
+from perfmodel.problem import Words
 from perfmodel.resolve import Setting, resolve
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.laid_out import LaidOut
@@ -228,9 +229,9 @@ def layouts(
     network_of(network)  # refuses what is no transformer
     known = Catalogue.of(catalogue)
     if node is None and accelerator is None:
-        raise InputError("give --node or --accelerator, e.g. --node dgx-h100")
+        raise refusal("layout.no_machine")
     if node is None and known.accelerator(str(accelerator)).usual_node is None:
-        raise InputError(f"{accelerator} has no usual machine: give --node")
+        raise refusal("machine.unusual", "accelerator", accelerator=accelerator)
     options: dict[str, Any] = {
         "workload": workload,
         "node": node,
@@ -252,14 +253,18 @@ def layouts(
     setting = on(gpus)
     own, held = setting.node.nics or 1, setting.node.accelerators
     if setting.nics > (most := max(own, NICS_OF_ACCELERATOR * held)):
-        raise InputError(
-            f"--nics {nics}: {setting.node.id} has {own}; expected at most {most}, "
-            f"{NICS_OF_ACCELERATOR} for each accelerator"
+        raise refusal(
+            "machine.nics",
+            nics=nics,
+            node=setting.node.id,
+            own=own,
+            most=most,
+            nics_of_accelerator=NICS_OF_ACCELERATOR,
         )
     result = search(setting, global_batch_size)
     fitting = len(result.iteration_time)
     if not fitting:
-        raise InputError(_nothing(setting, result, lambda world: search(on(world), global_batch_size)))
+        raise _nothing(setting, result, lambda world: search(on(world), global_batch_size))
 
     def evaluated(layout: Layout) -> Evaluated:
         job, case = with_layout(setting, layout), case_of_setting(setting, layout)
@@ -322,13 +327,14 @@ def _grid(result: SearchResult) -> tuple[LayoutCell, ...]:
     )
 
 
-def _nothing(setting: Setting, result: SearchResult, on: Callable[[int], SearchResult]) -> str:
-    """Say why nothing fits, and on how many accelerators something would."""
+def _nothing(setting: Setting, result: SearchResult, on: Callable[[int], SearchResult]) -> InputError:
+    """Return why nothing fits, and on how many accelerators something would."""
     name, gpus, chip = setting.workload.name, setting.world_size, setting.accelerator
     if not result.candidates:
-        return f"no layout of {name} on {gpus} accelerators: {'; '.join(result.rejected)}"
+        rejected = Words("; ".join(result.rejected))
+        return refusal("layout.none", "gpus", name=name, gpus=gpus, rejected=rejected)
     least, most = (f"{each / 2**30:.1f} GiB" for each in (result.least_bytes, chip.memory_capacity))
-    message = f"no layout of {name} fits {gpus} x {chip.id}: the least needs {least} of {most}; "
+    job = {"name": name, "gpus": gpus, "chip": chip.id, "least": least, "most": most}
     for world in (gpus * 2**doubled for doubled in range(1, DOUBLINGS + 1)):
         try:
             more = on(world)
@@ -336,8 +342,9 @@ def _nothing(setting: Setting, result: SearchResult, on: Callable[[int], SearchR
             continue
         if len(more.iteration_time):
             first, time = more.layout(0).words(), float(more.iteration_time[0])
-            return f"{message}{world} are enough: {short(first)} takes {show(time, 's')} a step"
-    return f"{message}take more accelerators, or a smaller batch or sequence"
+            fast = {"layout": short(first), "time": show(time, "s")}
+            return refusal("layout.too_few", "gpus", **job, enough=world, **fast)
+    return refusal("layout.no_memory", "gpus", **job)
 
 
 def _rows(setting: Setting, evaluated: Evaluated) -> list[LayoutRow]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.prediction import Prediction, predict
 from perfmodel.prediction.bound import CUT_BY
 from perfmodel.prediction.ratio import ratio_between
@@ -143,7 +143,7 @@ def scale(
     """
     counts = _checked(gpus)
     if "world_size" in options:
-        raise InputError("world_size: say the numbers of accelerators as gpus, e.g. gpus=[1, 2, 4, 8]")
+        raise refusal("scale.world_size", "gpus")
     scenario = scenario_from(scenario, options)
     predictions = tuple(
         predict(scenario.model_copy(update={"world_size": count}), catalogue, constants) for count in counts
@@ -160,10 +160,10 @@ def scaling_of(counts: Sequence[int], predictions: tuple[Prediction, ...]) -> Sc
 def _checked(gpus: Iterable[int]) -> list[int]:
     counts = list(gpus) if isinstance(gpus, Iterable) and not isinstance(gpus, str) else []
     if not counts:
-        raise InputError(f"gpus = {gpus!r}: expected numbers of accelerators, e.g. [1, 2, 4, 8]")
+        raise refusal("scale.gpus", "gpus", gpus=gpus)
     for count in counts:
         if not (is_number(count) and count == int(count) and 1 <= count <= LARGEST_WORLD_SIZE):
-            raise InputError(f"gpus: {count!r} is not a whole number from 1 to {LARGEST_WORLD_SIZE:,}")
+            raise refusal("scale.count", "gpus", count=count, largest_world_size=LARGEST_WORLD_SIZE)
     return [int(count) for count in counts]
 
 

@@ -18,7 +18,7 @@ from perfmodel.equations.sgd_variants import (
     straggler_variant,
     sync_over_async,
 )
-from perfmodel.errors import InputError, MissingPackage, unknown_name
+from perfmodel.errors import InputError, MissingPackage, refusal, unknown_name
 from perfmodel.tables import Rows, aligned
 from perfmodel.units import parse, plural, show
 
@@ -172,11 +172,11 @@ def stragglers(
 
 def _check_backups(variant: str, workers: int, k: int | None, backups: float) -> None:
     if variant not in ("backup", "all"):
-        raise InputError(f"--backups goes with backup, not {variant}")
+        raise refusal("updates.backups_of", variant=variant)
     if backups % 1 or not 0 <= backups < workers:
-        raise InputError(f"--backups {backups:g}: of {workers} workers 0 to {workers - 1} can be backups")
+        raise refusal("updates.backups_range", backups=backups, workers=workers, most=workers - 1)
     if k is not None and variant == "backup":
-        raise InputError("--k and --backups: give one, the other follows")
+        raise refusal("updates.k_and_backups")
 
 
 def law_from(
@@ -193,7 +193,7 @@ def law_from(
         expect(TEXT, distribution=distribution)
         return law_of(distribution, [f"{name}={value}" for name, value in (params or {}).items()])
     if params:
-        raise InputError("params: the distribution has its own; name it as a text to give others")
+        raise refusal("distribution.given_params", "params")
     return distribution
 
 
@@ -209,13 +209,16 @@ def law_of(law: str, params: Sequence[str]) -> Distribution:
     """
     for text in params:
         if "=" not in text:
-            raise InputError(f"--param {text!r}: expected NAME=VALUE, e.g. rate=1")
+            raise refusal("distribution.param", text=text)
     if params:
         joined = ",".join(params)
         law = f"{law},{joined}" if ":" in law else f"{law}:{joined}"
     elif law in USUAL:
         law = f"{law}:{USUAL[law]}"
-    return parse_distribution(law)
+    try:
+        return parse_distribution(law)
+    except InputError as error:
+        raise (error if params else error.under("distribution", said="")) from None
 
 
 def _one(
@@ -234,7 +237,7 @@ def _one(
     takes_common = "async" not in name and name != "elastic"
     takes_service = name in ("async", "k-batch-async", "elastic")
     if alone and service and not takes_service:
-        raise InputError(f"--server-time goes with async, k-batch-async and elastic, not {name}")
+        raise refusal("updates.server_time_of", name=name)
     return straggler_variant(
         name,
         law,

@@ -33,7 +33,7 @@ from perfmodel.accuracy.transformer_compare import (
 from perfmodel.accuracy.transformer_compare import shipped_out_of_sample as transformers_out_of_sample
 from perfmodel.accuracy.transformer_rows import read_transformer_runs, shipped_transformer_runs
 from perfmodel.arguments import COUNT, FILE, FLAG, expect
-from perfmodel.errors import InputError, unknown_name
+from perfmodel.errors import refusal, unknown_name
 from perfmodel.fitting.own_table import read_measured_runs
 from perfmodel.quote.published import PublishedClaim, published_claims
 from perfmodel.specs.store import Catalogue
@@ -206,12 +206,12 @@ def validate(
     if mode not in MODES:
         raise unknown_name("mode", str(mode), MODES)
     if kind != "training" and mode == "anchored-machine":
-        raise InputError(f"mode anchored-machine is of training, not of {kind}")
+        raise refusal("validate.anchored_machine", "mode", "kind", kind=kind)
     if kind in ("collectives", "claims") and mode == "anchored":
-        raise InputError(f"mode anchored is of training and mlperf; {kind} take no time on one accelerator")
+        raise refusal("validate.anchored", "mode", "kind", kind=kind)
     other: Literal["specs", "anchored"] = "specs" if mode == "specs" else "anchored"
     if kind == "claims" and data is not None:
-        raise InputError("kind claims takes no data: check_quote judges a file of claims")
+        raise refusal("validate.claims_data", "kind", "data")
     if kind == "transformers":
         return _transformers(data, other, out_of_sample, Catalogue.of(catalogue))
     if kind == "collectives":
@@ -238,7 +238,7 @@ def of_training(rows: Sequence[Row]) -> Validation[Row]:
     InputError : no row
     """
     if not rows:
-        raise InputError("no measured run to predict")
+        raise refusal("validate.no_run")
     result = summary(rows)
     return Validation(
         kind="training",
@@ -274,7 +274,7 @@ def _transformers(
         read = partial(read_transformer_runs, Path(data), catalogue)
         ((rows, result),) = compared(read, (mode,))
     if not rows:
-        raise InputError("no measured run to predict")
+        raise refusal("validate.no_run")
     return Validation(
         kind="transformers",
         mode=mode,

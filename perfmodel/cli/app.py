@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, refusal
 
 SERVER = "PERFMODEL_SERVER"
 """Variable of the environment by which the pages know the service that they ask."""
@@ -38,7 +38,7 @@ def command(port: int, host: str, browse: bool, server: str | None, check: bool,
     """
     ready = _installed()
     if as_json and not check:
-        raise InputError("--json goes with --check")
+        raise refusal("options.json_check")
     if not ready:
         raise InputError(MISSING)
     if server is not None:

@@ -10,7 +10,8 @@ import click
 
 from perfmodel.cli.jobs import jobs_option
 from perfmodel.cli.options import catalogue_from, option_of, options_of, scenario_from, scenario_options
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
+from perfmodel.problem import Words
 from perfmodel.specs.calibration_sources import Sources
 from perfmodel.specs.options import declared
 from perfmodel.specs.scenario import SHORT
@@ -58,7 +59,7 @@ def command(
       perfmodel calibrate --data mine.csv --output mine.json
     """
     if traces and times:
-        raise InputError("--trace and --times: give one of them")
+        raise refusal("calibrate.trace_or_times")
     if traces or times:
         if wrong := [
             name
@@ -71,7 +72,7 @@ def command(
             )
             if given
         ]:
-            raise InputError(f"{wrong[0]}: of measured runs; leave --trace and --times out")
+            raise refusal("calibrate.of_runs_shell", wrong=Words(wrong[0]))
         _profile(traces, times, skip or 0, output, as_json, specs, options)
         return
     updates = bool(collectives) or (data is not None and not refit)
@@ -79,13 +80,13 @@ def command(
         _refuse_job_options(options | {"skip": skip})
     if updates:
         if skip:
-            raise InputError(f"--skip {skip}: of marked steps; --collectives have none, leave it out")
+            raise refusal("calibrate.skip", skip=skip)
         if refit and collectives:
-            raise InputError("--collectives: they update the fit; not with --refit, which fits anew")
+            raise refusal("calibrate.collectives_refit")
         if check or jobs:
             option, by = "--check" if check else "--jobs", "--collectives" if collectives else "--data"
             anew = "" if collectives else " (--refit fits anew)"
-            raise InputError(f"{option}: of a fit to measured runs, not of an update by {by}{anew}")
+            raise refusal("calibrate.of_a_fit", option, by=by, anew=anew)
         _update(data, collectives, output, as_json, specs, options)
     else:
         _fit(data, output, jobs or 1, check, as_json, specs)
@@ -120,10 +121,7 @@ def _refuse_job_options(options: dict[str, Any]) -> None:
         f"--{names.get(key, key).replace('_', '-')}" for key, value in options.items() if value is not None
     ]
     if given:
-        raise InputError(
-            f"{', '.join(sorted(given))}: of a job that was traced or timed, or whose network was; give "
-            "--trace, --times or --collectives too, or leave it out to learn from measured runs"
-        )
+        raise refusal("calibrate.of_a_job_shell", known=Words(", ".join(sorted(given))))
 
 
 def _profile(
@@ -169,10 +167,7 @@ def _fit(
     from perfmodel.writing import check_writable
 
     if (data is not None or specs) and output is None:
-        raise InputError(
-            f"{'--data' if data else '--specs'}: give --output FILE too; only a fit to the runs and specs "
-            "that come along replaces the file that predict reads"
-        )
+        raise refusal("calibrate.output", value=Words("--data" if data else "--specs"))
     path = Path(output) if output else FITTED
     written = None
     if check:

@@ -10,7 +10,7 @@ import click
 
 from perfmodel.cli.economics_options import economics_options, take_economics
 from perfmodel.cli.options import catalogue_from, scenario_from, scenario_options
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 
 if TYPE_CHECKING:
     from perfmodel.explanations.sources import Source
@@ -52,7 +52,7 @@ def command(as_json: bool, as_bibtex: bool, specs: tuple[str, ...], **options: A
     from perfmodel.specs.conditions import Conditions
 
     if as_json and as_bibtex:
-        raise InputError("--json and --bibtex: give one of them")
+        raise refusal("cite.forms")
     asked = take_economics(options)
     conditions = Conditions(**(asked or {}))
     scenario, catalogue = scenario_from(options), catalogue_from(specs)

@@ -14,7 +14,7 @@ from perfmodel.cli.options import catalogue_from, scenario_option, specs_option
 from perfmodel.cli.spelling import Option
 from perfmodel.cli.types import COUNT, Word
 from perfmodel.equations.algorithms import ALGORITHMS, SYNONYMS
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.units import parse, show
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class _Sizes(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         low = parse(first, "B")
         high = parse(last, "B") if dots else low
         if not 1 <= low <= high <= 1e15:
-            raise InputError(f"--size {value}: expected 1 B to 1 PB, smaller first, e.g. 100MB or 1KB..1GB")
+            raise refusal("collective.size_range", value=value)
         if not dots:
             return (low,)
         factor = 2 if high / low <= 2**12 else 4

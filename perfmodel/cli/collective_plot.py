@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from perfmodel.cli.plot import BLUE, GREY, ORANGE, page_of
 from perfmodel.collectives.place import Point
 from perfmodel.equations.bandwidths import bus_bandwidth
-from perfmodel.errors import InputError, needed
+from perfmodel.errors import needed, refusal
 from perfmodel.prediction.collective import Collective, collective
 from perfmodel.units import show
 from perfmodel.writing import check_writable, write_whole
@@ -41,9 +41,9 @@ def check_plot(path: Path, ranks: int) -> None:
     InputError : another ending than .html, a file that cannot be written, no plotly, a single rank
     """
     if path.suffix.lower() != ".html":
-        raise InputError(f"--plot {path}: {path.suffix or 'no ending'}: expected a name in .html")
+        raise refusal("plot.html", path=path, suffix=path.suffix or "no ending")
     if ranks < 2:
-        raise InputError("--plot: one rank sends nothing; expected --ranks 2 or more")
+        raise refusal("plot.one_rank")
     check_writable(path)
     needed("plotly.graph_objects", "app", "a page of HTML")
 

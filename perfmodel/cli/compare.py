@@ -14,7 +14,7 @@ from perfmodel.cli.export import export_options, exported, take_form
 from perfmodel.cli.options import catalogue_from, scenario_from, scenario_options
 from perfmodel.cli.report import report_file, report_option, typed_command
 from perfmodel.cli.types import Word
-from perfmodel.errors import InputError, unknown_name
+from perfmodel.errors import InputError, refusal, unknown_name
 from perfmodel.recipes import NAMES
 from perfmodel.specs.scenario import OPTIONS, Scenario, field_of, laid_over
 from perfmodel.tables import markdown_table
@@ -96,7 +96,7 @@ def command(
         for name, scenario in scenarios.items()
     ]
     if names and len(names) != len(cases):
-        raise InputError(f"--name: {len(names)} of {len(cases)} cases; give one for each, the first first")
+        raise refusal("compare.name", count=len(names), scenarios=len(cases))
     result = compare(*cases, names=names or None)
     if page is not None:
         from perfmodel.reports.compared import page_of_comparison
@@ -114,28 +114,29 @@ def _scenarios(
 ) -> dict[str, Scenario]:
     """The cases to predict, by their names."""
     if files and options.get("scenario_file"):
-        raise InputError("--scenario and a scenario's file: give one, they are the same")
+        raise refusal("compare.scenario_twice")
     if changes and len(files) > 1:
-        raise InputError("--set varies one scenario; give one file with it")
+        raise refusal("compare.set_of_one")
     names = {file: Path(file).stem for file in files}
     if len(set(names.values())) < len(files):
         names = {file: file for file in files}
     result: dict[str, Scenario] = {}
     for file, name in names.items():
         if name in result:
-            raise InputError(f"{file}: given twice")
+            raise refusal("compare.file_twice").under(file)
         result[name] = scenario_from(options | {"scenario_file": file})
     if len(names) < len(files):
-        raise InputError(f"{files[0]}: given twice" if len(files) == 2 else "a file is given twice")
+        twice = refusal("compare.file_twice").under(files[0])
+        raise twice if len(files) == 2 else refusal("compare.given_twice")
     if not files:
         result["now" if saved else "base"] = scenario_from(options)
     base = next(iter(result.values()))
     for text in changes:
         if text in result:
-            raise InputError(f"--set {text}: given twice")
+            raise refusal("compare.set_twice", text=text)
         result[text] = _changed(base, text)
     if len(result) + saved < 2:
-        raise InputError("give two scenarios' files, or --set KEY=VALUE, or --compare-to FILE, to compare")
+        raise refusal("compare.nothing")
     return result
 
 
@@ -145,7 +146,7 @@ def _changed(base: Scenario, text: str) -> Scenario:
         asked = laid_over(base.model_dump(exclude_unset=True), _options_of(text))
         return Scenario(**{key: value for key, value in asked.items() if value != LEFT_OUT})
     except InputError as error:
-        raise InputError(f"--set {text}: {error}") from None
+        raise error.under("set", said=f"--set {text}") from None
 
 
 def _options_of(text: str) -> dict[str, Any]:
@@ -161,12 +162,12 @@ def _options_of(text: str) -> dict[str, Any]:
     for piece in pieces:
         key, equals, value = piece.partition("=")
         if not (equals and value.strip()):
-            raise InputError("expected KEY=VALUE, e.g. gpus=64 or gpus=64,precision=bf16")
+            raise refusal("compare.set_malformed")
         key = key.strip()
         if field_of(key) not in Scenario.model_fields:
             raise unknown_name("option", key, OPTIONS)
         if key in table:
-            raise InputError(f"{key} is given twice: one scenario has one value, another is --set {piece}")
+            raise refusal("compare.key_twice", key=key, piece=piece)
         table[key] = _value(value.strip())
     return table
 

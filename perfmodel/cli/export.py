@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
+from perfmodel.problem import Words
 from perfmodel.tables import csv_text, markdown_table
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def take_form(options: dict[str, Any]) -> Form | None:
     """
     asked = [form for form in FORMS if options.pop(f"as_{form}", False)]
     if len(asked) > 1:
-        raise InputError(f"{' and '.join(f'--{form}' for form in asked)}: give one of them")
+        raise refusal("options.one_form", known=Words(" and ".join(f"--{form}" for form in asked)))
     return asked[0] if asked else None
 
 

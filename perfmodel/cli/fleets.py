@@ -10,7 +10,7 @@ import click
 from perfmodel.cli.economics_options import take_conditions
 from perfmodel.cli.export import exported
 from perfmodel.cli.types import Quantity
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.specs.conditions import LARGEST
 from perfmodel.tables import markdown_table, with_values
 
@@ -116,9 +116,7 @@ def take_fleet(options: dict[str, Any]) -> dict[str, Any] | None:
         return {**own, "have": " + ".join(own["have"])}
     given = [name for name, value in own.items() if value not in (None, ())]
     if given:
-        raise InputError(
-            f"--{given[0].replace('_', '-')}: say what you have, e.g. --have '8 x dgx-a100-80gb'"
-        )
+        raise refusal("fleet.no_have", given[0])
     return None
 
 
@@ -145,13 +143,13 @@ def answer_fleet(
     given = {name: value for name, value in options.items() if value not in (None, ())}
     for name, option in _NOT_OF_FLEETS.items():
         if name in given:
-            raise InputError(f"{option}: goes without --have, which says what there is; leave it out")
+            raise refusal("fleet.goes_without_have", option)
     length = {name: given.pop(name) for name in _LENGTHS if name in given}
     conditions = take_conditions(given)
     for many, one in (ONE_OF | _ONE_BATCH).items():
         values = given.pop(many, ())
         if len(values) > 1:
-            raise InputError(f"--{one.replace('_', '-')}: with --have give one, not {len(values)}")
+            raise refusal("fleet.one_value", one, count=len(values))
         if values:
             given[one] = values[0]
     of_links: dict[str, Any] = {
@@ -178,7 +176,7 @@ def _once(name: str, given: Sequence[tuple[str, float]]) -> dict[str, float]:
     for link, amount in given:
         if link in result:
             every = "the ports of all are" if name == "switch_ports" else "the price of all is"
-            raise InputError(f"--{name.replace('_', '-')}: {f'{link} is' if link else every} given twice")
+            raise refusal("fleet.given_twice", name, value=f"{link} is" if link else every)
         result[link] = amount
     return result
 

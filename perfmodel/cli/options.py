@@ -102,7 +102,7 @@ def scenario_from(options: dict[str, Any]) -> Scenario:
     try:
         return Scenario(**laid_over(written, options))
     except InputError as error:
-        raise InputError(f"{file}: {error}") from None
+        raise error.under(file) from None
 
 
 def catalogue_from(specs: tuple[str, ...]) -> Catalogue:

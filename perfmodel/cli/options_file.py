@@ -9,7 +9,8 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from perfmodel.errors import InputError, unknown_name
+from perfmodel.errors import InputError, refusal, unknown_name
+from perfmodel.problem import python
 from perfmodel.reading import read_toml
 
 LISTS = ("names", "counts")
@@ -38,15 +39,17 @@ def read_options(ctx: click.Context, asked: click.Parameter, path: str | None) -
     for key, value in read_toml(path).items():
         option = known.get(key.replace("_", "-"))
         if option is None:
-            raise InputError(f"{path}: {unknown_name('key', key, known)}")
+            raise unknown_name("key", key, known).under(path)
         name = str(option.name)
         if name in result:
-            raise InputError(f"{path}: {key} is given twice, in two spellings")
+            raise refusal("options_file.twice", key=key).under(path)
         try:
             result[name] = _as_typed(option, value)
             option.type_cast_value(ctx, result[name])
         except click.BadParameter as error:
-            raise InputError(f"{path}: {key} = {value!r}: {error.message}") from None
+            raise refusal("options_file.value", (key,), value=value, message=error.message).under(
+                path
+            ) from None
     ctx.default_map = {**(ctx.default_map or {}), **result}
     return path
 
@@ -58,6 +61,8 @@ def naming_the_file(ctx: click.Context, path: str | None) -> Iterator[None]:
         yield
     except InputError as error:
         defaults: Mapping[str, Any] = ctx.default_map or {}
+        fields = {each for one in error.problems for each in one.fields}
+        values = {str(each) for one in error.problems for each in one.values.values()}
         for option in ctx.command.params if path is not None else ():
             name = str(option.name)
             if name not in defaults or ctx.get_parameter_source(name) is not ParameterSource.DEFAULT_MAP:
@@ -65,8 +70,8 @@ def naming_the_file(ctx: click.Context, path: str | None) -> Iterator[None]:
             value = defaults[name]
             words = value if isinstance(value, list) else str(value).split(",")
             parts = [part for word in words for part in (str(word), str(word).rpartition("=")[0]) if part]
-            if f"--{_key(option)}" in str(error) or any(repr(part) in str(error) for part in parts):
-                raise InputError(f"{path}: {_key(option)}: {error}") from None
+            if (python(_key(option)),) in fields or any(part in values for part in parts):
+                raise error.under(_key(option)).under(path) from None
         raise
 
 

@@ -14,7 +14,7 @@ from perfmodel.cli.options import catalogue_from, options_of, specs_option
 from perfmodel.cli.options_file import naming_the_file, read_options
 from perfmodel.cli.report import report_file, report_option, typed_command
 from perfmodel.cli.types import Quantity
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.specs.conditions import LARGEST
 from perfmodel.specs.options import declared
 from perfmodel.specs.run import Run
@@ -113,11 +113,11 @@ def command(
     form, page = take_form(options), report_file(report)
     script = as_torchrun or as_slurm
     if (as_torchrun and as_slurm) or (script and form not in (None, "json")):
-        raise InputError("--torchrun, --slurm, --csv and --markdown: give one of them")
+        raise refusal("plan.forms")
     own = take_fleet(options)
     if own is not None:
         if script:
-            raise InputError("--torchrun and --slurm: go without --have; leave them out")
+            raise refusal("plan.scripts_have")
         with naming_the_file(ctx, options_file):
             prices = {name: _once(name, options.pop(name) or ()) for name in _PRICES}
             catalogue = catalogue_from(specs)
@@ -186,7 +186,7 @@ def _once(name: str, given: Sequence[tuple[str, float]]) -> dict[str, float]:
     prices: dict[str, float] = {}
     for node, price in given:
         if node in prices:
-            raise InputError(f"--{_RUN[name].name}: {node} is given twice")
+            raise refusal("plan.node_twice", _RUN[name].name, node=node)
         prices[node] = price
     return prices
 

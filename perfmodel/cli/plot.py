@@ -7,7 +7,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perfmodel.errors import InputError, needed
+from perfmodel.errors import needed, refusal
 from perfmodel.prediction.result import Prediction
 from perfmodel.writing import check_writable, write_whole
 
@@ -32,7 +32,7 @@ def drawing(path: Path) -> Draw:
     """
     ending = path.suffix.lower()
     if ending not in (".svg", ".png", ".html"):
-        raise InputError(f"--plot {path}: {ending or 'no ending'}: expected a name in .svg, .png or .html")
+        raise refusal("plot.ending", path=path, ending=ending or "no ending")
     check_writable(path)
     if ending == ".html":
         needed("plotly.graph_objects", "app", "a page of HTML")

@@ -80,10 +80,10 @@ def command(check: bool, as_json: bool, **values: Any) -> None:
     Example:
       perfmodel serve --check
     """
-    from perfmodel.errors import InputError
+    from perfmodel.errors import refusal
 
     if as_json and not check:
-        raise InputError("--json goes with --check")
+        raise refusal("options.json_check")
     for module in ("fastapi", "uvicorn", "pebble", "prometheus_client"):
         needed(module, "serve", "the service")
     for one in fields(Settings):

@@ -14,7 +14,8 @@ from perfmodel.cli.options import scenario_option
 from perfmodel.cli.spelling import Option
 from perfmodel.cli.types import COUNT, MOST_DIGITS
 from perfmodel.equations.sgd_variants import VARIANTS, Variant
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
+from perfmodel.problem import Words
 from perfmodel.specs.updates import USUAL_LOCAL_STEPS
 from perfmodel.units import plural, show
 
@@ -123,14 +124,11 @@ def command(
         }
         if any(chosen.values()):
             given = next(name for name in chosen if chosen[name])
-            raise InputError(
-                f"--adaptive chooses K and local steps of synchronous SGD itself: leave {given} out, "
-                "or leave --adaptive out"
-            )
+            raise refusal("updates.adaptive", given=Words(given))
         _print_schedule(distribution, workers, learning_rate, communication_time, interval, form)
         return
     if interval is not None:
-        raise InputError("--interval goes with --adaptive, which chooses anew after each")
+        raise refusal("updates.interval")
     answer = stragglers(
         variant,
         workers=workers,

@@ -12,7 +12,7 @@ from perfmodel.cli.export import export_options, take_form
 from perfmodel.cli.jobs import jobs_option
 from perfmodel.cli.options import catalogue_from, options_of, specs_option
 from perfmodel.cli.sweep_folder import is_folder, notes_of, refusals_of, write_folder
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, refusal
 from perfmodel.specs.options import declared
 from perfmodel.specs.scenario import Scenario, by_field, field_of, laid_over
 
@@ -77,14 +77,14 @@ def command(
 
     form = take_form(options)
     if output is not None and form not in (None, "json"):
-        raise InputError(f"--{form} and --output: give one of them")
+        raise refusal("sweep.form_and_output", form)
     folder = output is not None and is_folder(output)
     if dask is not None and not folder:
-        raise InputError("--dask: its workers write a folder; give --output DIR/")
+        raise refusal("sweep.dask_output")
     if dask is not None and jobs is not None:
-        raise InputError("--jobs and --dask: give one; a cluster has as many workers as were started")
+        raise refusal("sweep.jobs_and_dask")
     if jobs is not None and output is None and form != "csv":
-        raise InputError("--jobs: for --output and --csv; what else is printed takes one core a moment")
+        raise refusal("sweep.jobs")
     catalogue = catalogue_from(specs)
     asked = _values(options)
     if scenario_file is not None:
@@ -132,7 +132,7 @@ def _of_file(file: str, catalogue: Catalogue) -> dict[str, Any]:
     try:
         axes(written, catalogue)
     except InputError as error:
-        raise InputError(f"{file}: {error}") from None
+        raise error.under(file) from None
     return written
 
 
@@ -146,9 +146,7 @@ def _write(result: Sweep, output: str, jobs: int, as_json: bool) -> None:
     writers = {".csv": result.to_csv, ".parquet": result.to_parquet}
     suffix = Path(output).suffix
     if suffix not in writers:
-        raise InputError(
-            f"--output {output}: expected a name that ends in .csv or .parquet, or in / of a folder"
-        )
+        raise refusal("sweep.output", output=output)
     rows = writers[suffix](output, jobs)
     if as_json:
         report = {"output": output, "rows_written": rows, **result.summary()}
@@ -164,9 +162,7 @@ def _show_rows(result: Sweep, form: str) -> None:
     from perfmodel.tables import markdown_table
 
     if len(result) > MOST_IN_JSON:
-        raise InputError(
-            f"{len(result):,} scenarios are too many for --{form}; --csv and --output take any number"
-        )
+        raise refusal("sweep.too_many_for", form, count=len(result))
     if form == "json":
         click.echo(result.to_json())
     else:

@@ -10,7 +10,7 @@ import click
 
 from perfmodel.cli.export import export_options, show_rows, take_form
 from perfmodel.cli.options import catalogue_from, option_of, scenario_option, specs_option
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.specs.calibration_sources import Sources
 from perfmodel.specs.options import declared
 
@@ -95,7 +95,7 @@ def report_command(files: tuple[str, ...], target: str, as_json: bool, **options
     check_writable(path)
     report, _ = _reported(files, **options)
     if not report["devices"]:
-        raise InputError(f"{files[0]}: times of messages, and no trace of a step")
+        raise refusal("trace.only_messages", files=files[0])
     write_whole(path, html_report(report))
     click.echo(json.dumps(report, allow_nan=False) if as_json else f"written: {target}")
 
@@ -127,7 +127,7 @@ def diff_command(first: str, second: str, skip: int, **options: Any) -> None:
     sides = [read_all((name,))[0] for name in (first, second)]
     for name, traces in zip((first, second), sides, strict=True):
         if not traces:
-            raise InputError(f"{name}: times of messages, and no trace of a step")
+            raise refusal("trace.only_messages", files=name)
     rows = difference(sides[0], sides[1], skip)
     if form == "json":
         click.echo(json.dumps({"parts": rows}, allow_nan=False))

@@ -177,19 +177,6 @@ class Counts(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         return tuple(counts)
 
 
-def counts_of(text: str) -> tuple[int, ...]:
-    """Return the numbers of a text such as ``1-8``.
-
-    Raises
-    ------
-    InputError : it says none
-    """
-    try:
-        return Counts().convert(text, None, None)
-    except click.BadParameter as error:
-        raise InputError(error.message) from None
-
-
 class Names(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     """``resnet50,vgg16``; each is checked as one alone would be."""
 
@@ -218,7 +205,7 @@ class Read(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         """Return the value."""
         try:
             return self.read(value)
-        except InputError as error:
+        except (InputError, click.BadParameter) as error:
             self.fail(str(error), param, ctx)
 
 

@@ -12,7 +12,7 @@ from perfmodel.cli.export import Form, export_options, exported, take_form
 from perfmodel.cli.jobs import jobs_option
 from perfmodel.cli.leave_out import leave_out
 from perfmodel.cli.options import catalogue_from, specs_option
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 
 if TYPE_CHECKING:
     from perfmodel.accuracy import Row
@@ -135,25 +135,22 @@ def command(
         others = {"data": data, "kind": kind != "training", "mode": mode != "specs", "by": by, "specs": specs}
         others |= {"out-of-sample": out_of_sample, "report": report, "plots": plots}
         if wrong := [name for name, is_given in others.items() if is_given]:
-            raise InputError(f"--{wrong[0]}: leave-out tests take the shipped rows of every kind; drop it")
+            raise refusal("validate.leave_out_rows", wrong[0])
         leave_out(tests, learning_curve, write, jobs or 1, form)
         return
     if write is not None:
-        raise InputError("--write belongs to leave-out tests: add --leave-out or --learning-curve")
+        raise refusal("validate.write")
     if explain_row is not None:
         if out_of_sample or report is not None or by or mode != "specs":
-            raise InputError(
-                "--explain-row: by the shipped fit from specs; leave --out-of-sample, --report, "
-                "--by and --mode out"
-            )
+            raise refusal("validate.explain_row")
         given = click.get_current_context().get_parameter_source("kind") is ParameterSource.COMMANDLINE
         _explain(explain_row, kind if given else None, data, specs, form)
         return
     if by and kind == "claims":
-        raise InputError("--by: claims are not grouped")
+        raise refusal("validate.claims_by")
     able = GROUPS_OF.get(kind, GROUPS)
     if unable := [one for one in by if one not in able]:
-        raise InputError(f"--by {unable[0]}: {kind} are grouped by {', '.join(able)}")
+        raise refusal("validate.by", unable=unable[0], kind=kind, known=tuple(able))
     if report is not None:
         check_writable(Path(report))
         if plots:
@@ -162,20 +159,17 @@ def command(
 
             needed(*MATPLOTLIB)
     elif plots:
-        raise InputError("--plots belongs to the report: give --report FILE too")
+        raise refusal("validate.plots")
     if kind != "training" and report is not None:
-        raise InputError(f"--report holds every kind: leave --kind {kind} out")
+        raise refusal("validate.report_kind", kind=kind)
     if mode == "anchored-machine" and report is not None:
-        raise InputError("--report holds specs and anchored: leave --mode anchored-machine out")
+        raise refusal("validate.report_mode")
     if ledger is not None:
         if data is None or out_of_sample or mode != "specs" or kind in ("mlperf", "claims"):
-            raise InputError(
-                "--ledger is of training, transformers or collectives, from specs and by the shipped fit: "
-                "give --data, and no --out-of-sample or --mode"
-            )
+            raise refusal("validate.ledger")
         check_writable(Path(ledger))
     if jobs is not None and (kind != "training" or not (out_of_sample or report)):
-        raise InputError("--jobs: of training with --out-of-sample or --report; the rest takes seconds")
+        raise refusal("validate.jobs")
     from perfmodel.api.validate import of_training, validate
 
     catalogue = catalogue_from(specs) if specs else None

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.record import Record
 from perfmodel.specs.scenario import Scenario
@@ -42,7 +42,7 @@ def plain(value: Any) -> Any:
         return fspath(value)
     if isinstance(value, (list, tuple, range, set, frozenset)):
         return [plain(each) for each in value]
-    raise InputError(f"{value!r:.60}: cannot be sent to a service; expected numbers, texts, lists or tables")
+    raise refusal("client.value", value=value)
 
 
 def scenario_options(scenario: Scenario, files: Files) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def quote_of(given: Quote | str | Path | Mapping[str, Any], files: Files) -> Any
     if isinstance(given, Quote):
         given = given.model_dump(mode="json", exclude_unset=True)
     if not isinstance(given, Mapping):
-        raise InputError(f"quote = {given!r:.60}: expected a Quote, its table, a file or an example's name")
+        raise refusal("client.quote", "quote", given=given)
     return _with_files(given, files)
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.arguments import NUMBER, TABLE, TEXT, expect
 from perfmodel.client.bodies import body_of, conditions_of, quote_of, scenario_options
-from perfmodel.client.connection import Connection
+from perfmodel.client.connection import Connection, refusal_of
 from perfmodel.client.files import Files
 from perfmodel.client.report import Report, TableReport
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, refusal
 from perfmodel.interfaces.calls import Calls
 from perfmodel.interfaces.register import command
 from perfmodel.prediction import Prediction
@@ -141,7 +142,7 @@ class Client(Calls):
         results = self.predict_many(laid_over(_plain(first), {"world_size": count}) for count in counts)
         for each in results:
             if "error" in each:
-                raise InputError(each.error["detail"])
+                raise refusal_of(each.error)
         return scaling_of(counts, tuple(map(Prediction.model_validate, results)))
 
     def compare(
@@ -156,7 +157,7 @@ class Client(Calls):
         from perfmodel.comparison import Case, Comparison
 
         if any(isinstance(each, Case) for each in scenarios):
-            raise InputError("a Case was predicted on this machine: give its scenario")
+            raise refusal("client.case")
         files = Files()
         answer = self._asked(
             "compare",
@@ -307,7 +308,9 @@ class Client(Calls):
         try:
             return files.in_answer(self.ask(command, body))
         except InputError as error:
-            raise InputError(files.in_answer(str(error))) from None
+            raise InputError(
+                *(replace(each, said=files.in_answer(each.said)) for each in error.problems)
+            ) from None
 
 
 def _plain(scenario: AnyScenario) -> dict[str, Any]:

@@ -6,10 +6,12 @@ import http.client
 import json
 import threading
 import time
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, refusal
+from perfmodel.problem import UNSORTED, Problem, path_of
 
 ATTEMPTS = 4
 """Of a request that a full service turns away."""
@@ -43,16 +45,16 @@ class Connection:
     def __init__(self, url: str, token: str | None, timeout: float) -> None:
         """Take the address; nothing is sent yet."""
         if token is not None and not (token.isascii() and token.isprintable()):
-            raise InputError("token: expected printable letters of ASCII, on one line")
+            raise refusal("client.token", "token")
         if not timeout > 0:
-            raise InputError(f"timeout = {timeout!r}: expected seconds above 0")
+            raise refusal("client.timeout", "timeout", timeout=timeout)
         try:
             parts = urlsplit(url)
             self._place = (parts.hostname or "", parts.port)
         except ValueError:
-            raise InputError(f"{url!r:.99}: expected an address such as http://127.0.0.1:8080") from None
+            raise refusal("client.url", "url", url=url) from None
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise InputError(f"{url!r:.99}: expected an address such as http://127.0.0.1:8080")
+            raise refusal("client.url", "url", url=url)
         self.url, self._secure, self._path = url, parts.scheme == "https", parts.path.rstrip("/")
         self._token, self._timeout = token, timeout
         self._own = threading.local()
@@ -72,8 +74,10 @@ class Connection:
             time.sleep(min(_seconds(headers.get("retry-after")) * 2**attempt, LONGEST_WAIT))
         if status == 200:
             return answer
-        detail = _detail(answer) or f"{self.url} answered {status}"
-        raise InputError(detail) if status in (400, 422) else ServiceError(detail, status)
+        table = _table(answer)
+        if status in (400, 422) and "detail" in table:
+            raise refusal_of(table)
+        raise ServiceError(str(table.get("detail") or f"{self.url} answered {status}"), status)
 
     def _sent(self, path: str, content: bytes) -> tuple[int, dict[str, str], bytes]:
         """Send a body on this thread's connection, on a new one where the service has closed it."""
@@ -101,12 +105,20 @@ class Connection:
         return known
 
 
-def _detail(answer: bytes) -> str:
+def refusal_of(table: Mapping[str, Any]) -> InputError:
+    """Return the error that a service's problem document is of."""
+    first: Mapping[str, Any] = next(iter(table.get("errors", ())), {})
+    fields = tuple(map(path_of, first.get("fields", ())))
+    values = first.get("values", {})
+    return InputError(Problem(first.get("code", UNSORTED), fields, values, said=str(table["detail"])))
+
+
+def _table(answer: bytes) -> dict[str, Any]:
     try:
-        table: Any = json.loads(answer)
-        return str(table["detail"])
-    except (ValueError, KeyError, TypeError):
-        return ""
+        table = json.loads(answer)
+    except ValueError:
+        table = None
+    return table if isinstance(table, dict) else {}
 
 
 def _seconds(text: str | None) -> float:

@@ -14,8 +14,8 @@ from perfmodel.collectives.generation import adds, generation_index
 from perfmodel.collectives.racks import Racks
 from perfmodel.equations.link_rates import kernel_ceiling
 from perfmodel.equations.ring_search import WRITE_PAYLOAD, ring_bandwidth
-from perfmodel.errors import InputError
-from perfmodel.resolve import NCCL_CONNECTIONS
+from perfmodel.errors import refusal
+from perfmodel.link_caveats import NCCL_CONNECTIONS
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
@@ -298,7 +298,7 @@ def check_mesh(link: Link, ranks: int) -> None:
     """
     most = ranks_of(link.peer_graph)
     if link.peer_graph and ranks > most:
-        raise InputError(f"{link.id} joins {most} ranks in a node, not {ranks}; spread them over nodes")
+        raise refusal("collective.ranks_in_node", link=link.id, most=most, ranks=ranks)
 
 
 def traffic_of(collective: str, ranks: int) -> float:

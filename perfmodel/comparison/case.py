@@ -84,4 +84,4 @@ def case_of(
 
         return Case(name, prediction, money, time_to_target(prediction, recipe, catalogue), catalogue)
     except InputError as error:
-        raise InputError(f"{name}: {error}") from None
+        raise error.under(name) from None

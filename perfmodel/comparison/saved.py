@@ -8,12 +8,12 @@ from pydantic import BaseModel, Field, ValidationError
 
 from perfmodel.comparison.case import Case
 from perfmodel.economics import economics
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, refusal
 from perfmodel.prediction import Prediction
 from perfmodel.reading import LARGEST_OPTIONS, read_json
 from perfmodel.specs.choices import LARGEST_WORLD_SIZE
 from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.mistakes import mistake
+from perfmodel.specs.mistakes import refused
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.terms import TERMS
@@ -33,12 +33,12 @@ def saved_case(path: Path, catalogue: Catalogue | None = None, conditions: Condi
     wanted = f"expected {output}"
     table = read_json(path, LARGEST_OPTIONS, output, _refuse)
     if not isinstance(table, dict):
-        raise InputError(f"{path}: a list or a value; {wanted}")
+        raise refusal("compare.not_saved", wanted=wanted).under(path)
     table = {key: value for key, value in table.items() if key in Prediction.model_fields}
     try:
         prediction = Prediction.model_construct(**vars(_Saved.model_validate(table)))
     except ValidationError as error:
-        raise InputError(f"{path}: {mistake(error, _Saved)}; {wanted}") from None
+        raise refused(error, _Saved).under(path, after=f"; {wanted}") from None
     try:
         asked: dict[str, Any] = {
             key: value for key, value in prediction.scenario.items() if key in Scenario.model_fields
@@ -46,11 +46,11 @@ def saved_case(path: Path, catalogue: Catalogue | None = None, conditions: Condi
         Scenario(**asked)
         _Asked.model_validate(prediction.scenario)
     except ValidationError as error:
-        raise InputError(f"{path}: scenario: {mistake(error, _Asked)}; {wanted}") from None
+        raise refused(error, _Asked).under("scenario").under(path, after=f"; {wanted}") from None
     except InputError as error:
-        raise InputError(f"{path}: scenario: {error}; {wanted}") from None
+        raise error.under("scenario").under(path, after=f"; {wanted}") from None
     if report := _incredible(prediction):
-        raise InputError(f"{path}: {report}; {wanted}")
+        raise refusal("compare.incredible", report=report, wanted=wanted).under(path)
     try:
         money = economics(prediction, conditions or Conditions(), Catalogue.of(catalogue))
     except InputError:  # it was made with specs that are not available now

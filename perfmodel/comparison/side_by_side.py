@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from perfmodel.comparison.case import Case
 from perfmodel.comparison.verdict import notes, ratio_to_first, verdict
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.prediction.result import Ratio
 from perfmodel.tables import Cell, Record, Table, aligned
 from perfmodel.units import UNITS, show, without_rounding
@@ -145,10 +145,10 @@ def compare(cases: Sequence[Case]) -> Comparison:
     """
     names = [case.name for case in cases]
     if len(cases) < 2:
-        raise InputError("give at least two scenarios, or one and --set key=value, to compare")
+        raise refusal("compare.too_few", "scenarios")
     for name in names:
         if names.count(name) > 1:
-            raise InputError(f"{name}: given twice; each case needs a name of its own")
+            raise refusal("compare.twice", "names", name=name)
     return Comparison(
         names=names,
         inputs=_inputs(cases),

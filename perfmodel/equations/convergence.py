@@ -9,7 +9,7 @@ above: use them to compare variants, not to foresee a loss.
 
 import math
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.formula import formula
 from perfmodel.ops import Real
 
@@ -275,12 +275,9 @@ def updates_to_error(target_error: float, initial_error: float, floor: float, de
     2.0
     """
     if not 0 < decay < 1:
-        raise InputError(f"the bound needs learning rate x convexity x discount in 0..1, not {decay:g}")
+        raise refusal("bound.decay", "learning_rate", decay=decay)
     if target_error <= floor:
-        raise InputError(
-            f"a target error of {target_error:g} lies below the floor of {floor:g};"
-            " a smaller learning rate or more gradients per update lower it"
-        )
+        raise refusal("bound.floor", target_error=target_error, floor=floor)
     if target_error >= initial_error:
         return 0.0
     return math.log((target_error - floor) / (initial_error - floor)) / math.log1p(-decay)

@@ -12,7 +12,7 @@ from perfmodel import units
 from perfmodel.attachments import attached
 from perfmodel.equations.distribution import Distribution, Empirical
 from perfmodel.equations.laws import LAWS
-from perfmodel.errors import InputError, unknown_name
+from perfmodel.errors import InputError, refusal, unknown_name
 from perfmodel.reading import read_text
 
 LARGEST_SAMPLE = 16 << 20
@@ -49,17 +49,19 @@ def distribution(name: str, **parameters: float | str | Path | Sequence[float]) 
     law = LAWS[name]
     for key in parameters:
         if key not in law.parameters:
-            raise InputError(f"{name} has no parameter {key!r}; it has {', '.join(law.parameters)}")
+            raise refusal(
+                "distribution.no_parameter", str(key), name=name, key=key, known=tuple(law.parameters)
+            )
     given = dict(law.defaults) | parameters
     missing = [key for key in law.parameters if key not in given]
     if missing:
-        raise InputError(f"{name} needs {', '.join(missing)}, for example {missing[0]}=1")
+        raise refusal("distribution.missing", name=name, known=tuple(missing), missing=missing[0])
     values = tuple(_number(name, key, given[key]) for key in law.parameters)
     for key, value in zip(law.parameters, values, strict=True):
         if key in law.positive and value <= 0:
-            raise InputError(f"{name}: {key} must be positive, not {value:g}")
+            raise refusal("distribution.not_positive", str(key), name=name, key=key, value=value)
     if problem := law.check(*values):
-        raise InputError(f"{name}: {problem}")
+        raise refusal("distribution.invalid", name=name, problem=problem)
     return Distribution(name, values)
 
 
@@ -78,9 +80,9 @@ class _Place(NamedTuple):
 def _number(law: str, key: object, value: object) -> float:
     number = units.number(value)
     if isinstance(value, bool) or not math.isfinite(number):
-        raise InputError(f"{law}: {key} must be a finite number, not {value!r}")
+        raise refusal("distribution.not_finite", str(key), law=law, key=key, value=value)
     if number and not 1e-30 <= abs(number) <= 1e30:
-        raise InputError(f"{law}: {key} must be a number between 1e-30 and 1e30 (or 0), not {value!r}")
+        raise refusal("distribution.range", str(key), law=law, key=key, value=value)
     return number
 
 
@@ -91,12 +93,12 @@ def _empirical(parameters: dict[str, Any]) -> Empirical:
     elif set(parameters) == {"sample"}:
         source, values = "sample", [("sample", value) for value in parameters["sample"]]
     else:
-        raise InputError("empirical needs one parameter, file=PATH (or sample=[...] from Python)")
+        raise refusal("distribution.no_file")
     if not values:
-        raise InputError(f"empirical: {source} holds no times; one positive number per line is right")
+        raise refusal("distribution.no_times", source=source)
     numbers = sorted(_number("empirical", place, value) for place, value in values)
     if numbers[0] < 0 or numbers[-1] <= 0:
-        raise InputError(f"empirical: {source} holds {numbers[0]:g}; times are not negative, nor all zero")
+        raise refusal("distribution.negative_times", source=source, numbers=numbers[0])
     return Empirical("empirical", (), tuple(numbers), source)
 
 
@@ -106,7 +108,7 @@ def _read_sample(path: Path) -> list[tuple[object, object]]:
         attached(path)  # a request has no other files
         text = read_text(path, LARGEST_SAMPLE)
     except InputError as error:
-        raise InputError(f"empirical: {error}") from None
+        raise error.under(said="empirical") from None
     bare = enumerate((raw.split("#", 1)[0] for raw in text.splitlines()), 1)
     lines = [(number, line) for number, line in bare if line.strip()]
     heading = _cells(lines[0][1]) if lines else []
@@ -141,8 +143,8 @@ def parse_distribution(spec: str) -> Distribution:
     for pair in filter(None, rest.split(",")):
         key, equals, value = pair.partition("=")
         if not equals:
-            raise InputError(f"{spec!r}: {pair!r} should read key=value, as in lognormal:cv=0.05")
+            raise refusal("distribution.malformed", spec=spec, pair=pair)
         if key.strip() in parameters:
-            raise InputError(f"{spec!r}: {key.strip()} is given twice")
+            raise refusal("distribution.twice", spec=spec, strip=key.strip())
         parameters[key.strip()] = value.strip()
     return distribution(name, **parameters)

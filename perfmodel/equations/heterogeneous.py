@@ -12,7 +12,7 @@ from perfmodel.equations.distribution import Distribution, Empirical
 from perfmodel.equations.laws import require_scipy
 from perfmodel.equations.quadrature import Array, Panels, survival_moments
 from perfmodel.equations.special import log_gamma
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 
 LARGEST_MIXED = 20_000
 """Workers of different classes whose counts are convolved."""
@@ -137,15 +137,15 @@ def heterogeneous_order_statistic(
     """
     workers = sum(count for _, count in classes)
     if any(count < 1 or count != int(count) for _, count in classes) or not 1 <= order <= workers:
-        raise InputError(
-            f"order statistic {order} of classes of {[count for _, count in classes]} workers:"
-            " each class needs at least one, and 1 <= k <= their number"
-        )
+        raise refusal("order_statistic.classes", order=order, value=[count for _, count in classes])
     exponent = _tail_exponent(classes, workers - order + 1)
     if exponent <= 1:
-        raise InputError(
-            f"the mean of number {order} of {workers} does not exist: together the {workers - order + 1}"
-            f" heaviest tails have exponent {exponent:g}, and it must exceed 1"
+        raise refusal(
+            "order_statistic.no_mean_of_classes",
+            order=order,
+            workers=workers,
+            heaviest=workers - order + 1,
+            exponent=exponent,
         )
     panels = order_panels(classes, order)
     mean, variance = survival_moments(panels, still_waiting(classes, order, panels.nodes))
@@ -181,10 +181,7 @@ def fewer_done(classes: Sequence[tuple[Array, Array, int]], order: int) -> Array
     if len(classes) == 1:
         return at_least(classes[0][0], order, workers)
     if workers > LARGEST_MIXED:
-        raise InputError(
-            f"number {order} of {workers} workers that differ: at most {LARGEST_MIXED} are right,"
-            " or the first or the last of any number"
-        )
+        raise refusal("order_statistic.too_many", order=order, workers=workers, largest_mixed=LARGEST_MIXED)
     shape = classes[0][0].shape
     total = np.ones((1, classes[0][0].size))
     for running, done, count in classes:

@@ -17,7 +17,7 @@ from perfmodel.equations.order_formulas import (
     uniform_order_variance,
 )
 from perfmodel.equations.quadrature import beta_rule
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.ops import Real
 
 LARGEST_SAMPLE = 1_000_000_000
@@ -66,14 +66,11 @@ def order_statistic(distribution: Distribution, order: Real, sample_size: Real) 
 
 def _moments(law: Distribution, k: float, n: float) -> tuple[float, float]:
     if k != math.floor(k) or n != math.floor(n) or not 1 <= k <= n <= LARGEST_SAMPLE:
-        raise InputError(
-            f"order statistic {k:g} of {n:g}: whole numbers with 1 <= k <= n <= {LARGEST_SAMPLE:g} are right"
-        )
+        raise refusal("order_statistic.range", k=k, n=n, largest_sample=LARGEST_SAMPLE)
     left = n - k + 1
     if left * law.tail_exponent <= 1:
-        raise InputError(
-            f"{law}: the mean of number {k:g} of {n:g} does not exist;"
-            f" it needs n - k + 1 = {left:g} > 1 / {law.tail_exponent:g} (a thinner tail, or a smaller k)"
+        raise refusal(
+            "order_statistic.no_mean", law=law, k=k, n=n, left=left, tail_exponent=law.tail_exponent
         )
     mean, variance = _with_law(law, k, n)
     return float(mean), float(variance) if left * law.tail_exponent > 2 else math.inf

@@ -7,7 +7,7 @@ import math
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.heterogeneous import fewer_done, order_panels
 from perfmodel.equations.quadrature import Array, Panels
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 
 LATTICE_POINTS = 4096
 """Times a law without closed sums is rounded to at first; the error of a mean is of second order."""
@@ -112,8 +112,8 @@ def batch_sync_time(distribution: Distribution, workers: int, gradients: int) ->
     if distribution.name == "exponential":
         return gradients / (workers * distribution.values[0]), 0.0
     if gradients > LARGEST_COUNT:
-        raise InputError(
-            f"{gradients} gradients per update: counts are convolved up to {LARGEST_COUNT} for {distribution}"
+        raise refusal(
+            "updates.convolved", gradients=gradients, distribution=distribution, largest_count=LARGEST_COUNT
         )
     if distribution.name == "shifted-exponential":
         shift, rate = distribution.values
@@ -246,8 +246,8 @@ def batch_async_fresh_fraction(distribution: Distribution, workers: int, gradien
     if workers == 1:
         return 1.0
     if gradients > LARGEST_COUNT:
-        raise InputError(
-            f"{gradients} gradients per update: counts are convolved up to {LARGEST_COUNT} for {distribution}"
+        raise refusal(
+            "updates.convolved", gradients=gradients, distribution=distribution, largest_count=LARGEST_COUNT
         )
     horizon = 2 * _horizon(distribution, workers, gradients)
     step = horizon / LATTICE_POINTS

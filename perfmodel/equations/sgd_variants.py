@@ -24,7 +24,7 @@ from perfmodel.equations.staleness import (
     k_batch_async_staleness,
 )
 from perfmodel.equations.update_times import k_batch_async_time, server_update_rate
-from perfmodel.errors import InputError, unknown_name
+from perfmodel.errors import InputError, refusal, unknown_name
 from perfmodel.units import show
 
 Status = Literal["exact", "bound", "approximation"]
@@ -146,7 +146,7 @@ def straggler_variant(
         raise unknown_name("variant", variant, VARIANTS)
     classes = [(distribution, workers)] if isinstance(distribution, Distribution) else list(distribution)
     if workers != int(workers) or workers < 1 or sum(count for _, count in classes) != workers:
-        raise InputError(f"workers must be a whole number, the sum over their classes, not {workers}")
+        raise refusal("updates.workers", "workers", workers=workers)
     _check_extras(variant, classes, local_steps, communication_time, server_time)
     gradients = _gradients(variant, int(workers), k)
     return _VARIANT[variant](
@@ -165,43 +165,40 @@ def _check_extras(
     variant: str, classes: Classes, local_steps: float, communication_time: float, server_time: float
 ) -> None:
     if not (communication_time >= 0 and server_time >= 0):
-        raise InputError("communication_time and server_time must be at least 0 s")
+        raise refusal("updates.negative", "communication_time", "server_time")
     if local_steps != int(local_steps) or local_steps < 1:
-        raise InputError(f"local_steps must be a whole number of at least 1, not {local_steps}")
+        raise refusal("updates.local_steps", "local_steps", local_steps=local_steps)
     if local_steps != 1 and variant not in AVERAGING:
-        raise InputError(f"{variant} takes no local_steps; local-sgd and elastic do")
+        raise refusal("updates.no_local_steps", "local_steps", variant=variant)
     if communication_time and variant in ("async", "k-async", "k-batch-async", "elastic"):
-        raise InputError(f"{variant} has no barrier: put its communication into the distribution")
+        raise refusal("updates.no_barrier", "communication_time", variant=variant)
     if server_time and variant not in ("async", "k-batch-async", "elastic"):
-        raise InputError(f"{variant} takes no server_time; async, k-batch-async and elastic do")
+        raise refusal("updates.no_server_time", "server_time", variant=variant)
     if len(classes) > 1 and (variant in ("k-async", "k-batch-sync", *AVERAGING) or server_time):
-        raise InputError(f"{variant}: workers that differ are known for sync, k-sync, backup, async only")
+        raise refusal("updates.classes", "variant", variant=variant)
     for law, _ in classes:
         if law.lower < 0 and float(law.cdf(0.0)) > 1e-3:
-            raise InputError(f"{law}: more than 1 in 1,000 times is negative; take lognormal or gamma")
+            raise refusal("updates.negative_times", "distribution", law=law)
 
 
 def _gradients(variant: str, workers: int, k: int | None) -> int:
     fixed = {"sync": workers, "local-sgd": workers, "async": 1, "elastic": 1}.get(variant)
     if fixed is not None:
         if k not in (None, fixed):
-            raise InputError(f"{variant} with {workers} workers has k = {fixed}, not {k}")
+            raise refusal("updates.fixed_k", "k", variant=variant, workers=workers, fixed=fixed, k=k)
         return fixed
     if k is None:
-        raise InputError(f"{variant} needs k, the gradients an update waits for")
+        raise refusal("updates.k_missing", "k", variant=variant)
     if k != int(k) or k < 1:
-        raise InputError(f"k must be a whole number of at least 1, not {k}")
+        raise refusal("updates.k_whole", "k", k=k)
     if "batch" not in variant and k > workers:
-        raise InputError(
-            f"{variant} waits for different workers: k = {k} of {workers} cannot be;"
-            f" k <= {workers}, or a batch variant, is right"
-        )
+        raise refusal("updates.k_range", "k", variant=variant, k=k, workers=workers)
     return int(k)
 
 
 def _mean(law: Distribution) -> float:
     if not math.isfinite(law.mean):
-        raise InputError(f"{law} has no mean; a tail exponent above 1 has one")
+        raise refusal("updates.no_mean", "distribution", law=law)
     return law.mean
 
 

@@ -14,7 +14,7 @@ from perfmodel.equations.convergence import (
     updates_in,
 )
 from perfmodel.equations.sgd_variants import AVERAGING, StragglerPrediction
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 
 
 @dataclass(frozen=True)
@@ -88,26 +88,28 @@ def error_bound(prediction: StragglerPrediction, objective: Objective) -> ErrorB
     True
     """
     if prediction.variant in AVERAGING:
-        raise InputError(f"no bound is known for {prediction.variant} on the error of the other variants")
+        raise refusal("bound.variant", "variant", variant=prediction.variant)
     if prediction.fresh_fraction is None:
-        raise InputError(f"{prediction.variant}: the share of fresh gradients is not known here")
+        raise refusal("bound.no_share", "variant", variant=prediction.variant)
     gradients = prediction.gradients_per_update
     stale = prediction.mean_staleness > 0
     limit = (largest_async_learning_rate if stale else largest_sync_learning_rate)(
         objective.smoothness, objective.gradient_noise_growth, gradients, objective.local_batch_size
     )
     if not 0 < objective.learning_rate <= limit:
-        raise InputError(
-            f"{prediction.variant}: the bound needs a learning rate in 0..{limit:.3g},"
-            f" not {objective.learning_rate:g}"
+        raise refusal(
+            "bound.learning_rate",
+            "learning_rate",
+            variant=prediction.variant,
+            limit=limit,
+            learning_rate=objective.learning_rate,
         )
     discount = (
         float(staleness_discount(objective.staleness_bound, prediction.fresh_fraction)) if stale else 1.0
     )
     if discount <= 0:
-        raise InputError(
-            f"{prediction.variant}: no gradient is fresh and staleness_bound is"
-            f" {objective.staleness_bound:g}; the bound needs one below 1"
+        raise refusal(
+            "bound.staleness", variant=prediction.variant, staleness_bound=objective.staleness_bound
         )
     floor = error_floor(
         objective.learning_rate,

@@ -20,7 +20,7 @@ from perfmodel.accuracy.runs import TRUSTED, Run, shipped_runs
 from perfmodel.accuracy.scenarios import scenario_of_run
 from perfmodel.arrays import Flags, Names
 from perfmodel.calibration import Calibration, before_fit, with_scaling
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.fitting.components import Scaled, learn_components, learn_freedom
 from perfmodel.fitting.efficiency_fit import EfficiencyFit
 from perfmodel.fitting.runs import reach
@@ -72,11 +72,7 @@ class OutOfSample:
         self.measured = measured(self._runs, self._catalogue)
         self._alone = np.array([row.run.world_size == 1 for row in self.measured])
         if not self._alone.any():
-            raise InputError(
-                "nothing to learn from: no run of trust A or B on one accelerator that states a known "
-                "accelerator and network, a batch, a precision and a time; perfmodel validate --data names "
-                "what each run lacks"
-            )
+            raise refusal("fit.nothing")
         self.efficiency = EfficiencyFit(self.measured)
         self._anchors = Anchors(self._runs)
         self.sources = sorted({row.run.source for row in self.measured})

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from perfmodel.calibration import calibration
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.fitting.own_runs import OwnRun
 from perfmodel.prediction.assemble import settled
 from perfmodel.reading import read_text
@@ -44,30 +44,28 @@ def read_own_fabric(files: Sequence[str], scenario: Scenario, catalogue: Catalog
     for name, why in NOT_OF_A_NETWORK.items() if files else ():
         value = getattr(scenario, name)
         if name in scenario.model_fields_set and value not in (None, "all-reduce"):
-            raise InputError(f"--{name} {value}: not with --collectives: {why}")
+            raise refusal("fit.not_collectives", name, value=value, why=why)
     return [_run(file, scenario, catalogue) for file in files]
 
 
 def _run(file: str, scenario: Scenario, catalogue: Catalogue) -> OwnRun:
     text = read_text(file)
     if not is_nccl_tests(text):
-        raise InputError(f"{file}: not the output of an nccl-tests program")
+        raise refusal("fit.no_nccl_tests").under(file)
     timings = read_nccl_tests(Path(file), text)
     if timings.collective != "all-reduce":
-        raise InputError(f"{file}: {timings.collective or 'nothing is reduced'}; expected all_reduce_perf")
+        raise refusal("fit.no_all_reduce", collective=timings.collective or "nothing is reduced").under(file)
     ranks = timings.group_size
     if "world_size" not in scenario.model_fields_set:
         scenario = scenario.model_copy(update={"world_size": ranks or 1})
     if ranks not in (None, scenario.world_size):
-        raise InputError(f"{file}: {ranks} ranks; --gpus {scenario.world_size}: leave it out, or say {ranks}")
+        raise refusal("fit.gpus", ranks=ranks, world_size=scenario.world_size).under(file)
     setting, _ = settled(scenario, catalogue, calibration())
     if not communicates(setting):
-        raise InputError(f"{file}: one rank has no network; say --gpus and --node as they were measured")
+        raise refusal("fit.one_rank").under(file)
     large = [row for row in timings.rows if row.message_bytes >= LEAST_BYTES]
     if not large:
-        raise InputError(
-            f"{file}: no message of {LEAST_BYTES / 1e6:g} MB or more, whose time is the network's"
-        )
+        raise refusal("fit.no_large", least_bytes=LEAST_BYTES / 1000000.0).under(file)
     sizes = tuple(row.message_bytes for row in large)
     measured = np.log([row.time for row in large])
     predicted = np.log(message_times(setting, np.array(sizes), fabric(setting, calibration())))

@@ -11,7 +11,7 @@ from perfmodel.accuracy.runs import CHECKS, COLUMNS, Run, read_runs
 from perfmodel.accuracy.scenarios import Refused, measured_time, scenario_of_run, with_options
 from perfmodel.anchor import RANGES, Anchor
 from perfmodel.calibration import calibration
-from perfmodel.errors import InputError, unknown_name
+from perfmodel.errors import InputError, refusal, unknown_name
 from perfmodel.fitting.own_runs import OwnRun
 from perfmodel.prediction.assemble import settled
 from perfmodel.resolve import Setting
@@ -96,9 +96,9 @@ def _means(column: str) -> str:
 def _stated(path: str, header: Sequence[str], lines: Sequence[Line]) -> list[tuple[str, _Row]]:
     """What each line states, by the place that errors name."""
     if not any(header):
-        raise InputError(f"{path}: line 1: empty; expected a line of column names, e.g. {EXAMPLE}")
+        raise refusal("table.empty", example=EXAMPLE).under(path)
     if not lines:
-        raise InputError(f"{path}: no runs below the header line")
+        raise refusal("table.no_runs").under(path)
     names, result = dict(zip(header, _columns(path, header), strict=True)), []
     for line in lines:
         stated = {names[column]: cell for column, cell in line.published.items()}
@@ -129,13 +129,13 @@ def _columns(path: str, header: Sequence[str]) -> list[str]:
     for column in header:
         name = _means(column) or field_of(column.lower().replace(" ", "_"))
         if name in names:
-            raise InputError(f"{path}: line 1: column {column} is there twice")
+            raise refusal("table.column_twice", column=column).under(path)
         if not _means(column) and name not in PASSED_OVER:
             known = [name for name in (*OPTIONS, *RANGES) if _means(name)]
-            raise InputError(f"{path}: line 1: {unknown_name('column', column, known)}")
+            raise unknown_name("column", column, known).under("line 1").under(path)
         names.append(name)
     if not set(names) & set(RANGES):
-        raise InputError(f"{path}: line 1: no column {', '.join(RANGES)}; e.g. {EXAMPLE}")
+        raise refusal("table.no_column_of", known=tuple(RANGES), example=EXAMPLE).under(path)
     return names
 
 
@@ -143,16 +143,16 @@ def _settled(given: dict[str, str], catalogue: Catalogue) -> tuple[Setting, floa
     """Return the setting of a line, and its measured iteration time [s]."""
     measured = [name for name in RANGES if name in given]
     if len(measured) != 1:
-        raise InputError(f"expected one of {', '.join(RANGES)}, not {' and '.join(measured) or 'none'}")
+        raise refusal("table.no_result", known=tuple(RANGES), measured=" and ".join(measured) or "none")
     if "workload" not in given:
-        raise InputError("no workload")
+        raise refusal("table.no_workload")
     if "accelerator" not in given and "node" not in given:
-        raise InputError("no accelerator or node")
+        raise refusal("table.no_accelerator")
     (quantity,) = measured
     value = parse(given.pop(quantity), "s" if quantity == "iteration_time" else "1/s")
     least, most = RANGES[quantity]
     if not least <= value <= most:
-        raise InputError(f"{quantity} {value:g}; expected {least:g} to {most:g}, in SI units")
+        raise refusal("table.range", quantity=quantity, value=value, least=least, most=most)
     options: dict[str, Any] = {
         declared(Scenario)[name].name.replace("-", "_"): _read(declared(Scenario)[name], cell)
         for name, cell in given.items()
@@ -178,7 +178,7 @@ def _measured(row: _Row, setting: Setting, time: float) -> Run:
         try:
             stated[column] = CHECKS.get(column, str)(cell)
         except ValueError as error:
-            raise InputError(f"column {column}: {cell[:60]!r}; expected {error}") from None
+            raise refusal("table.cell_of", column=column, cell=cell[:60], error=str(error)) from None
     scenario = with_options(setting.scenario, framework=setting.software)
     taken = {name: getattr(setting, name) for name in ALIKE}
     taken |= {name: getattr(setting, name).id for name in NAMED}

@@ -11,10 +11,10 @@ import numpy as np
 
 from perfmodel.calibration import Calibration
 from perfmodel.candidates import TooManyCandidates
-from perfmodel.economics import KWH, Servers, idle_power, rates, unknown_data_set
+from perfmodel.economics import KWH, Servers, idle_power, rates
 from perfmodel.epochs_to_target import EpochsFit
 from perfmodel.equations.cost import both_energies, job_energy
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.failures import goodput_of, states_bytes
 from perfmodel.planning.between import MOST, between
 from perfmodel.planning.copies import tables_of_copies
@@ -23,6 +23,7 @@ from perfmodel.planning.layouts import jobs_of, tables_of_layouts
 from perfmodel.planning.machines import Machine, server_of
 from perfmodel.prediction.limits import replicas_alone
 from perfmodel.prices import carbon_intensity_of
+from perfmodel.problem import Words
 from perfmodel.sharing import predicts_tokens
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.workload import Workload
@@ -94,7 +95,7 @@ def candidates(
         tables += table
         under_layouts = under_layouts if table else None
     if not sum(len(table["machine"]) for table in tables):
-        raise InputError(_none_left(goal, network, left_out))
+        raise refusal("plan.none_left", said=Words(_none_left(goal, network, left_out)))
     result = valued(_joined(tables), goal, machines, network, fit, catalogue)
     tried, most = set(jobs), MOST
     while under_layouts and (more := between(goal, machines, result, tried, most)):
@@ -136,13 +137,10 @@ def _within_power(
     unknown = np.isnan(table["power"])
     if unknown.all():
         names = ", ".join(dict.fromkeys(machines[i].accelerator for i in table["machine"].tolist()))
-        raise InputError(
-            f"--power-limit {show(most, 'W')}: no plan's power is known; the catalogue has no rated power of "
-            f"{names}"
-        )
+        raise refusal("power_limit.unknown", most=show(most, "W"), names=names)
     if not able.any():
         least = show(float(np.nanmin(table["power"])), "W")
-        raise InputError(f"--power-limit {show(most, 'W')}: the least that a plan draws is {least}")
+        raise refusal("power_limit.too_low", most=show(most, "W"), least=least)
     for reason, unable in (
         ("an unknown power (--power-limit)", unknown),
         (f"a power over {show(most, 'W')} (--power-limit)", table["power"] > most),
@@ -226,12 +224,12 @@ def _samples(goal: Goal, network: Workload, fit: EpochsFit | None, batch: Any) -
         return goal.samples + 0 * batch
     if goal.tokens is not None:
         if not network.sequence_length:
-            raise InputError(f"--tokens: a sample of {goal.workload} has none; give --samples or --epochs")
+            raise refusal("length.no_tokens", name=goal.workload)
         return goal.tokens / network.sequence_length + 0 * batch
     if fit is not None and fit.unit == "samples":
         return fit.epochs(batch)
     if not network.dataset_samples:
-        raise InputError(unknown_data_set(goal.workload))
+        raise refusal("length.unknown_data_set", workload=goal.workload)
     epochs = goal.epochs or 0.0 if fit is None else fit.epochs(batch)
     return epochs * network.dataset_samples + 0 * batch
 

@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Self
 
-from perfmodel.economics import BOTH_LENGTHS
 from perfmodel.epochs_to_target import EpochsFit, epochs_fit
-from perfmodel.errors import InputError, unknown_name
+from perfmodel.errors import refusal, unknown_name
 from perfmodel.named import meaning_of
 from perfmodel.prediction.target import on_its_own_data, recipe_of, target_tokens, with_target
+from perfmodel.problem import Words
 from perfmodel.recipes import Recipe, benchmark_of
 from perfmodel.sharing import SUMS, predicts_tokens
 from perfmodel.specs.accelerator import Accelerator
@@ -105,17 +105,15 @@ class Goal(Run):
                 raise unknown_name("option of every candidate", name, SHARED)
         lengths = [name for name in ("epochs", "samples", "tokens") if getattr(self, name) is not None]
         if lengths == ["epochs", "samples"]:
-            raise InputError(BOTH_LENGTHS)
+            raise refusal("length.both")
         if len(lengths) > 1:
-            raise InputError(f"{' and '.join(f'--{name}' for name in lengths)}: give one")
+            raise refusal("options.one_of", known=Words(" and ".join(f"--{name}" for name in lengths)))
         if lengths and self.target is not None:
-            raise InputError(
-                f"--{lengths[0]} and --target: give one; a target says itself how long the run is"
-            )
+            raise refusal("length.and_target", lengths[0])
         if self.recipe is not None and lengths and (lengths, self.recipe) != (["tokens"], TOKENS):
-            raise InputError(f"--recipe goes with a target: leave out --{lengths[0]}")
+            raise refusal("recipe.without_target", lengths[0])
         if self.recipe not in (None, "mlperf") and self.target is not None:
-            raise InputError(f"--target {self.target} is MLPerf's: leave out --recipe {self.recipe}")
+            raise refusal("recipe.of_mlperf", target=self.target, recipe=self.recipe)
 
     @property
     def to_target(self) -> bool:
@@ -217,15 +215,9 @@ class Goal(Run):
         on_its_own_data(self.options)
         chosen = self.chosen_recipe()
         if chosen is None:
-            raise InputError(
-                f"--epochs or --samples: give one; epochs to a target are published for {with_target()}, "
-                f"not {self.workload}"
-            )
+            raise refusal("length.no_target", with_target=with_target(), workload=self.workload)
         if chosen.in_phases:
-            raise InputError(
-                f"--recipe {chosen.name} of {self.workload} has {_phases(chosen)}; "
-                "or plan --recipe mlperf, which has one"
-            )
+            raise refusal("recipe.phases", chosen=chosen.name, workload=self.workload, phases=_phases(chosen))
         return chosen.fit
 
     def chosen_recipe(self) -> Recipe | None:

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from perfmodel.command_line import command_line
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.planning.goal import OF_LAYOUT, options_of
 from perfmodel.planning.startable import NCCL_ALGORITHMS
 from perfmodel.planning.verdict import named
+from perfmodel.problem import Words
 from perfmodel.sharing import PRECISIONS
 from perfmodel.specs.layout import layout_of
 from perfmodel.specs.software import parts
@@ -62,14 +63,11 @@ def torchrun(plan: Row, workload: str) -> str:
         plan["world_size"] > 1 and plan["algorithm"] not in NCCL_ALGORITHMS
     ):
         way = plan["algorithm"] if plan["strategy"] == "all-reduce" else plan["strategy"]
-        raise InputError(
-            f"torchrun: the plan chosen is {way}; torchrun starts --strategy all-reduce "
-            f"with --algorithm {','.join(NCCL_ALGORITHMS)}"
-        )
+        raise refusal("launch.strategy", way=Words(way), known=",".join(NCCL_ALGORITHMS))
     software = parts(plan.get("framework") or "")[0]
     if software in OF_JAX or plan["accelerator"].startswith("tpu-"):
         where = f"{software} on {plan['accelerator']}" if software else plan["accelerator"]
-        raise InputError(f"torchrun: the plan chosen is {where}; torchrun starts PyTorch on GPUs")
+        raise refusal("launch.machine", where=where)
     report = "\n".join(_comments(plan))
     asked = NCCL_ALGORITHMS[plan["algorithm"]] if plan["world_size"] > 1 else ""
     algorithm = f"NCCL_ALGO={asked} " if asked else ""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from perfmodel.errors import InputError, unknown_name
+from perfmodel.errors import InputError, refusal, unknown_name
 from perfmodel.planning.goal import Goal
 from perfmodel.prices import Price, on_demand, price_of
+from perfmodel.problem import Words
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.instance import Instance
@@ -97,7 +98,7 @@ def machines_of(goal: Goal, catalogue: Catalogue) -> list[Machine]:
         some = [offer for offer in offers.get(node, ()) if offer.instance in (goal.instances or names)]
         result += _machines(goal, node, *_priced(node, some, own, catalogue), catalogue)
     if not result:
-        raise InputError(_nothing(goal, offers, catalogue))
+        raise refusal("machine.none", "accelerator", said=Words(_nothing(goal, offers, catalogue)))
     return result
 
 
@@ -124,7 +125,7 @@ def _by_node(
     for name, price in prices.items():
         node = _node_named(name, names, catalogue)
         if node in result:
-            raise InputError(f"{option}: {called[node]} and {name} are the same machine; give one price")
+            raise refusal("price.same_machine", option, called=called[node], name=name)
         result[node], called[node] = price, name
     return result
 
@@ -144,9 +145,9 @@ def _check_own(goal: Goal) -> None:
     """Refuse options of purchased machines where none is purchased."""
     conditions = goal.conditions
     if (conditions.service_years or conditions.used_fraction) and not goal.purchase_prices:
-        raise InputError("--service-years and --used-fraction need --purchase-price NODE=USD")
+        raise refusal("price.bought_plan")
     if conditions.electricity_price and not (goal.purchase_prices or goal.prices):
-        raise InputError("--electricity-price: a rent includes it; give --price or --purchase-price NODE=USD")
+        raise refusal("price.electricity_plan")
 
 
 def _priced(
@@ -158,7 +159,7 @@ def _priced(
         try:
             return price_of(catalogue, node, conditions), first
         except InputError as error:
-            raise InputError(f"{node}: {error}") from None
+            raise error.under(said=node) from None
     region = conditions.region
     dated = [offer for offer in offers if offer.price_usd_per_hour and region in (None, offer.region)]
     if not dated:
@@ -184,7 +185,7 @@ def _accelerators(goal: Goal, node: str, built_in: str | None) -> tuple[str, ...
     if built_in is not None:
         return (built_in,) if not goal.accelerators or built_in in goal.accelerators else ()
     if not goal.accelerators:
-        raise InputError(f"{node} takes any accelerator: name those to try with --accelerator")
+        raise refusal("machine.any_accelerator", "node", node=node)
     return goal.accelerators
 
 

@@ -7,14 +7,15 @@ from typing import TypeVar
 
 import numpy as np
 
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, refusal
+from perfmodel.problem import Words
 
 _T = TypeVar("_T")
 
 
 def absurd(error: Exception) -> InputError:
     """Return what a person is told of arithmetic that failed."""
-    return InputError(f"{error}: a spec, the workload or an option holds an absurd number")
+    return refusal("job.absurd", error=Words(error))
 
 
 @np.errstate(over="raise", divide="raise", invalid="raise")

@@ -10,7 +10,7 @@ from perfmodel.equations import adaptive_synchrony as rules
 from perfmodel.equations.convergence import nonconvex_gradient_bound
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.sgd_variants import straggler_variant
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.prediction.sgd_error_bound import (
     GRADIENT_VARIANCE,
     INITIAL_ERROR,
@@ -119,13 +119,13 @@ def schedule(
     InputError : a learning rate or an interval out of its range, a law without a mean
     """
     if not 0 < learning_rate <= 1:
-        raise InputError(f"--learning-rate {learning_rate:g}: expected a number above 0, at most 1")
+        raise refusal("updates.learning_rate", learning_rate=learning_rate)
     mean = float(distribution.mean)
     if not 0 < mean < float("inf"):
-        raise InputError(f"--adaptive: {distribution} has no mean to count gradients by")
+        raise refusal("updates.adaptive_mean", distribution=distribution)
     span = SPAN * mean if interval is None else interval
     if not 0 < span <= LONGEST * mean:
-        raise InputError(f"--interval {span:g}: expected a time above 0, at most {LONGEST * mean:g} s")
+        raise refusal("updates.interval_range", span=span, longest=LONGEST * mean)
     step_time = straggler_variant("sync", distribution, workers).update_time
     per_batch = GRADIENT_VARIANCE / LOCAL_BATCH_SIZE
     choices: list[Choice] = []

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfmodel.anchor import Repeat
 from perfmodel.calibration import Calibration, calibrated, constants_of
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, refusal
 from perfmodel.prediction.absurd import absurd, checked
 from perfmodel.prediction.bound import above_peak, least_computation_time, least_exchange_rate, least_times
 from perfmodel.prediction.interval import interval, mode_of
@@ -178,7 +178,7 @@ def _with_profile(
     from perfmodel.step.profiled import completed, defaults_of, warnings_of, with_profile
 
     if scenario.anchor is not None:
-        raise InputError("--anchor and --profile: give one, both say how fast one accelerator is")
+        raise refusal("anchor.and_profile")
     profile = read_profile(str(scenario.profile))
     scenario, taken = completed(scenario, profile)
     setting = resolve(scenario, catalogue)
@@ -212,7 +212,7 @@ def _predicted(setting: Setting, constants: Calibration) -> Prediction:
     step = step._replace(**plain, terms={name: float(time) for name, time in step.terms.items()})
     time, on = step.iteration_time, step.fabric
     if not (math.isfinite(time) and time > 0):
-        raise InputError(f"iteration time comes out as {time} s; a spec or workload holds an absurd number")
+        raise refusal("job.time", time=time)
     baseline_time = _baseline_time(setting, step, constants)
     slowest = on.inter_link_bandwidth if setting.domains > 1 else on.intra_link_bandwidth
     over = Exchange(unseen_link(setting, constants), least_exchange_rate(setting), slowest)

@@ -14,7 +14,7 @@ from perfmodel.equations.algorithm import Algorithm
 from perfmodel.equations.algorithms import ALGORITHMS
 from perfmodel.equations.bandwidths import algorithm_bandwidth, bus_bandwidth
 from perfmodel.equations.nccl import ALGORITHMS as NCCL_ALGORITHMS
-from perfmodel.errors import InputError, unknown_name
+from perfmodel.errors import refusal, unknown_name
 from perfmodel.prediction.collective_limit import network_limit
 from perfmodel.prediction.collective_spread import interval_of
 from perfmodel.prediction.nccl_choice import nccl_ways
@@ -152,7 +152,7 @@ def _timed(name: str, algorithm: str, fabric: Point, message_bytes: float) -> Co
     algorithm = word_of(algorithm, (), SYNONYMS["algorithm"])
     check_mesh(fabric.link, fabric.per_node)
     if fabric.nodes > 1 and fabric.inter_link is None:
-        raise InputError(f"{fabric.hosts} nodes need --inter-link")
+        raise refusal("collective.no_inter_link", hosts=fabric.hosts)
     asked = None if fabric.torus is None else str(fabric.torus)
     check_torus(asked, algorithm, fabric.group_size, fabric.per_node, fabric.nodes)
     racks = fabric.racks
@@ -180,9 +180,15 @@ def _timed(name: str, algorithm: str, fabric: Point, message_bytes: float) -> Co
         return _result(name, fabric, message_bytes, sorted(ways, key=lambda way: way[0]))
     if algorithm not in times:
         if algorithm == "nvls" and fabric.nodes > 1:
-            raise InputError("nvls runs within one node, whose switch adds; over several nodes: nvls-tree")
+            raise refusal("collective.nvls", "algorithm")
         if algorithm in NEEDS_SWITCH:
-            raise InputError(f"{algorithm} needs {NEEDS_SWITCH[algorithm]}; {fabric.link.id} is none")
+            raise refusal(
+                "collective.no_switch",
+                "algorithm",
+                algorithm=algorithm,
+                link=fabric.link.id,
+                needs_switch=NEEDS_SWITCH[algorithm],
+            )
         able = dict.fromkeys((*(way[1] for way in by_library), *times))
         raise unknown_name(f"algorithm for {name}", algorithm, ["auto", "best", *able])
     return _result(name, fabric, message_bytes, [(times[algorithm], algorithm, None)])

@@ -9,7 +9,7 @@ from perfmodel.calibration import before_fit
 from perfmodel.collectives.place import Point
 from perfmodel.collectives.place import inside as rate_inside
 from perfmodel.collectives.racks import Racks
-from perfmodel.errors import InputError, unknown_name
+from perfmodel.errors import refusal, unknown_name
 from perfmodel.link_caveats import (
     GENERIC_NODE,
     capped,
@@ -102,9 +102,17 @@ def fabric_of(
         nodes = _nodes(ranks, catalogue.link(intra_link) if intra_link else None) if inter_link else 1
         taken["nodes"] = _Taken(str(nodes)) if nodes > 1 else None
     if machine is not None and ranks > nodes * machine.accelerators:
-        raise InputError(f"{ranks} ranks do not fit {nodes} x {machine.id} of {machine.accelerators}")
+        raise refusal(
+            "collective.too_many_ranks",
+            "ranks",
+            "nodes",
+            ranks=ranks,
+            nodes=nodes,
+            machine=machine.id,
+            accelerators=machine.accelerators,
+        )
     if ranks % nodes:
-        raise InputError(f"{ranks} ranks do not spread evenly over {nodes} nodes")
+        raise refusal("collective.uneven_ranks", "ranks", "nodes", ranks=ranks, nodes=nodes)
     inside = _said(intra_link) or _inner_link(on, catalogue, alone=ranks == nodes)
     link = catalogue.link(inside.value)
     of_node = _said(nics) or _adapters(machine)
@@ -255,8 +263,8 @@ def _inner_link(on: _Machine, catalogue: Catalogue, alone: bool) -> _Taken:
     if own is not None:
         return own
     if on.node is None:
-        raise InputError("give --accelerator, --node, or --intra-link, the link between the ranks of a node")
-    raise InputError(f"{on.node.id} takes any accelerator: give --accelerator or --intra-link")
+        raise refusal("collective.no_link")
+    raise refusal("collective.any_accelerator", node=on.node.id)
 
 
 def _outer_link(machine: Node | None) -> _Taken | None:

@@ -6,7 +6,7 @@ import math
 
 from perfmodel.anchor import Repeat, parse_anchor
 from perfmodel.calibration import Calibration
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, refusal
 from perfmodel.evidence import REPEAT
 from perfmodel.prediction.verdict import placement
 from perfmodel.resolve import Setting, resolve
@@ -42,10 +42,7 @@ def anchored_setting(scenario: Scenario, catalogue: Catalogue, constants: Calibr
         return resolve(scenario, catalogue)
     anchor = parse_anchor(given)
     if anchor.options:
-        raise InputError(
-            f"anchor {given!r}: copies of a network are measured by the options of the job itself; "
-            f"leave {', '.join(anchor.options)} out"
-        )
+        raise refusal("anchor.copies", "anchor", given=given, known=tuple(anchor.options))
     if anchor.world_size == 1:
         return resolve(scenario, catalogue)
     whole = resolve(_with(scenario, anchor=UNIT), catalogue)
@@ -54,7 +51,7 @@ def anchored_setting(scenario: Scenario, catalogue: Catalogue, constants: Calibr
         measured = anchor.iteration_time(many.global_batch_size, many.workload.sequence_length)
         time = _time_on_one(measured, one, many, constants)
     except InputError as error:
-        raise InputError(f"anchor {given!r}: {error}") from error
+        raise error.under("anchor", said=f"anchor {given!r}") from error
     setting = resolve(_with(scenario, anchor=_on_one(time)), catalogue)
     named = set(setting.defaults)
     is_same = (many.world_size, many.accelerators_per_node) == (whole.world_size, whole.accelerators_per_node)
@@ -91,9 +88,12 @@ def _time_on_one(measured: float, one: Setting, many: Setting, constants: Calibr
 
     low, high = -WIDEST, WIDEST
     if misses(low) > 0 or misses(high) < 0:
-        raise InputError(
-            f"no speed of one {many.accelerator.id} leads to {measured:.3g} s on "
-            f"{many.world_size}; check the unit, the batch and the link"
+        raise refusal(
+            "anchor.no_speed",
+            "anchor",
+            accelerator=many.accelerator.id,
+            measured=measured,
+            world_size=many.world_size,
         )
     _, high = bisect(lambda log_factor: misses(log_factor) <= 0, low, high)
     return alone * math.exp(high)

@@ -8,7 +8,7 @@ from typing import Any
 from perfmodel.calibration import calibration
 from perfmodel.equations import parameter_server, server_load
 from perfmodel.equations.ring_all_reduce import ring_all_reduce_time
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.resolve import DEFAULT_INTER_LINK
 from perfmodel.specs.link import Link
 from perfmodel.step.ports import bulk_bandwidth
@@ -86,14 +86,11 @@ def arrangements(link: Link, workers: int, servers: int, message_bytes: float) -
     InputError : nothing to send, fewer than two workers, a link inside a machine
     """
     if not message_bytes > 0:
-        raise InputError(f"--gradient-size {message_bytes:g}: expected bytes above 0, e.g. 100MB")
+        raise refusal("servers.gradient_size", message_bytes=message_bytes)
     if workers < 2:
-        raise InputError(f"--workers {workers}: expected at least 2, one alone has nobody to agree with")
+        raise refusal("servers.workers", workers=workers)
     if link.scope != "inter":
-        raise InputError(
-            f"--inter-link {link.id}: links accelerators of one machine; expected one between machines, "
-            f"e.g. {DEFAULT_INTER_LINK}"
-        )
+        raise refusal("servers.inter_link", link=link.id, default_inter_link=DEFAULT_INTER_LINK)
     port = bulk_bandwidth(link, calibration(), 1)
     hop = (link.bulk_hop_latency or link.hop_latency).value
     of_all = workers, servers, message_bytes, hop

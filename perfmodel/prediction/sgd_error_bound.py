@@ -10,7 +10,8 @@ import numpy as np
 
 from perfmodel.equations.sgd_variants import StragglerPrediction
 from perfmodel.equations.wall_clock import ErrorBound, Objective, error_bound
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, refusal
+from perfmodel.problem import Words
 from perfmodel.tables import Record, Table, aligned
 from perfmodel.units import show
 
@@ -75,7 +76,7 @@ def error_curves(predictions: Sequence[StragglerPrediction], learning_rate: floa
     InputError : a learning rate that is not above 0 and at most 1; no variant with a bound
     """
     if not 0 < learning_rate <= 1:
-        raise InputError(f"--learning-rate {learning_rate:g}: expected a number above 0, at most 1")
+        raise refusal("updates.learning_rate", learning_rate=learning_rate)
     objective = Objective(
         learning_rate,
         SMOOTHNESS,
@@ -93,7 +94,7 @@ def error_curves(predictions: Sequence[StragglerPrediction], learning_rate: floa
         except InputError as error:
             left_out[row.variant] = str(error)
     if not bounds:
-        raise InputError(f"--curve: {next(iter(left_out.values()), 'no variant to draw')}")
+        raise refusal("bound.no_curve", values=Words(next(iter(left_out.values()), "no variant to draw")))
     slowest = max(row.time_per_gradient for row in predictions if row.variant in bounds)
     times = np.geomspace(1, 10_000, POINTS) * slowest
     curves = [

@@ -8,9 +8,10 @@ from dataclasses import asdict
 from typing import Any
 
 from perfmodel.calibration import Calibration
-from perfmodel.errors import InputError, unknown_name
+from perfmodel.errors import InputError, refusal, unknown_name
 from perfmodel.prediction.learning_rates import WARM_UP_EPOCHS, learning_rates
 from perfmodel.prediction.result import Prediction
+from perfmodel.problem import Words
 from perfmodel.recipes import NAMES, Recipe, benchmark_of, benchmarks, recipe, usual_recipe
 from perfmodel.resolve import resolve
 from perfmodel.specs.scenario import Scenario
@@ -65,12 +66,12 @@ def recipe_of(
     if name == TOKENS:
         return token_recipe(network, tokens)
     if tokens is not None:
-        raise InputError(f"--tokens goes with --recipe {TOKENS}, or with --cost")
+        raise refusal("recipe.tokens", tokens=TOKENS)
     benchmark = benchmark_of(network.id)
     if benchmark is not None:
         return recipe(benchmark, name or usual_recipe(benchmark, framework), target)
     if name is not None:
-        raise InputError(f"--recipe {name}: {unpublished(network)}")
+        raise refusal("recipe.unpublished", name=name, network=Words(unpublished(network)))
     return None
 
 
@@ -187,10 +188,7 @@ def on_its_own_data(asked: Mapping[str, Any]) -> None:
     for name in ("dataset", "dataset_samples"):
         if asked.get(name) is not None:
             option = f"--{name.replace('_', '-')}"
-            raise InputError(
-                f"{option} {asked[name]}: a target was published for the network's own data; "
-                f"leave {option} out, or give --epochs"
-            )
+            raise refusal("recipe.own_data", option, asked=asked[name])
 
 
 def time_to_target(
@@ -221,7 +219,7 @@ def time_to_target(
     network = workload(asked["workload"], asked["sequence_length"])
     chosen = recipe_of(network, name, asked["framework"], tokens=tokens)
     if chosen is None:
-        raise InputError(unpublished(network))
+        raise refusal("recipe.no_target", "workload", said=Words(unpublished(network)))
     fit, batch = chosen.fit, float(asked["global_batch_size"])
     phases = [
         {"sequence_length": phase.sequence_length, "amount": phase.amount, "time": time}

@@ -16,7 +16,7 @@ from perfmodel.calibration import Calibration
 from perfmodel.equations.convergence import updates_to_error
 from perfmodel.equations.sgd_variants import AVERAGING, StragglerPrediction
 from perfmodel.equations.wall_clock import ErrorBound, Objective, error_bound
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, refusal
 from perfmodel.prediction.assemble import predict
 from perfmodel.prediction.result import Prediction
 from perfmodel.prediction.sgd_error_bound import (
@@ -54,15 +54,9 @@ def time_to_loss(
     InputError : a loss that is none of these, or a transformer that is shared out
     """
     if not 0 < loss < INITIAL_ERROR:
-        raise InputError(
-            f"--time-to-loss {loss:g}: expected more than 0 and less than {INITIAL_ERROR:g}, where the "
-            f"bound's example starts"
-        )
+        raise refusal("bound.loss", loss=loss, initial_error=INITIAL_ERROR)
     if prediction.layout is not None:
-        raise InputError(
-            "--time-to-loss: the bound is of copies of a network without a layout, e.g. of resnet50, or of "
-            f"{prediction.scenario['workload']} by --strategy async"
-        )
+        raise refusal("bound.layout", workload=prediction.scenario["workload"])
     asked: dict[str, Any] = dict(prediction.scenario)
     own = asked["strategy"]
     in_step = (

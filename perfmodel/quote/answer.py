@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.quote.checked import Checked
 from perfmodel.quote.file import Quote, refused_quote
 from perfmodel.specs.provenance import Source
@@ -54,4 +54,4 @@ def quote_of_json(table: Mapping[str, Any]) -> Quote:
     except ValidationError as error:
         raise refused_quote(error) from None
     except TypeError:
-        raise InputError("quote: expected a table of what JSON can hold") from None
+        raise refusal("quote.not_json", "quote") from None

@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 
 from perfmodel.arguments import FILE, TEXT, a, expect
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, refusal
 from perfmodel.prediction.bound import above_peak
 from perfmodel.quote.checked import Checked, OtherReading, SimilarRun
 from perfmodel.quote.evidence import (
@@ -84,7 +84,7 @@ def check_quote(
         try:
             checked.append(_check(claim, scenario, catalogue))
         except InputError as error:
-            raise InputError(f"{here}: {error}") from None
+            raise error.under("claims", index - 1, said=here) from None
     return checked
 
 
@@ -95,7 +95,7 @@ def _check(claim: Claim, scenario: Scenario, catalogue: Catalogue) -> Checked:
     _check_sample(claim, setting)
     if claim.convention is not None and not (names_workload and is_counted_in_ways(setting)):
         what = f"{setting.workload.id} is no transformer" if names_workload else "no workload is named"
-        raise InputError(f"convention = '{claim.convention}': {what}; leave it out")
+        raise refusal("quote.convention", "convention", convention=claim.convention, what=what)
     if claim.kind in BANDWIDTHS:
         evidence = of_bandwidth(claim, setting)
     elif claim.kind == "flops" and (claim.format or not names_workload):
@@ -132,8 +132,12 @@ def _checked_in_both_ways(claim: Claim, setting: Setting, job: SharedOut, catalo
 def _check_sample(claim: Claim, setting: Setting) -> None:
     synonym = SYNONYMS.get(claim.quantity)
     if synonym is not None and synonym.sample not in ("", setting.workload.sample):
-        raise InputError(
-            f"quantity = '{claim.quantity}': a sample of {setting.workload.id} is no {synonym.sample}"
+        raise refusal(
+            "quote.quantity",
+            "quantity",
+            quantity=claim.quantity,
+            workload=setting.workload.id,
+            sample=synonym.sample,
         )
 
 

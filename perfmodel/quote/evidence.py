@@ -9,7 +9,7 @@ from typing import NamedTuple
 from pydantic import BaseModel, ConfigDict
 
 from perfmodel.calibration import NORMAL_80
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.prediction import Prediction, predict
 from perfmodel.prediction.limits import replicas_alone
 from perfmodel.quote.expected import (
@@ -125,7 +125,7 @@ def of_bandwidth(claim: Claim, setting: Setting) -> Evidence:
     InputError : a single accelerator
     """
     if setting.world_size == 1:
-        raise InputError(f"{claim.kind} needs at least two accelerators: gpus in the scenario")
+        raise refusal("quote.one_accelerator", "gpus", kind=claim.kind)
     share = 1.0 if claim.kind == "bus_bandwidth" else algorithm_share(claim, setting)
     limit, point = bus_bandwidth_limit(claim.collective, setting), point_of(claim, setting)
     notes = []

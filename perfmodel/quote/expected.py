@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from perfmodel.collectives.place import Point
 from perfmodel.equations.bandwidths import bus_bandwidth
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.prediction import Prediction, predict
 from perfmodel.prediction.bound import end_at
 from perfmodel.prediction.collective import collective
@@ -108,7 +108,7 @@ def tokens_of(setting: Setting) -> int:
     InputError : samples are no sequences
     """
     if setting.workload.sequence_length is None:
-        raise InputError(f"{setting.workload.id} has no tokens; claim samples_per_second")
+        raise refusal("quote.no_tokens", workload=setting.workload.id)
     return setting.workload.sequence_length
 
 
@@ -142,7 +142,7 @@ def expected_efficiency(
     """
     n, m = prediction.scenario["world_size"], claim.from_gpus
     if m >= n:
-        raise InputError(f"from_gpus = {m}: expected fewer than the job's {n}")
+        raise refusal("quote.from_gpus", "from_gpus", m=m, n=n)
     if prediction.layout is not None:
         return _efficiency_of_replicas(claim, scenario, prediction, catalogue)
     if m == 1:
@@ -176,9 +176,7 @@ def _efficiency_of_replicas(
     replica = n // replicas
     m = claim.from_gpus if "from_gpus" in claim.model_fields_set else replica
     if m % replica:
-        raise InputError(
-            f"from_gpus = {m}: one replica takes {replica} accelerators; expected a multiple of it"
-        )
+        raise refusal("quote.from_replicas", "from_gpus", m=m, replica=replica)
     weak = prediction.scaling == "weak"
     samples = prediction.scenario["global_batch_size"] * (m / n if weak else 1)
     smaller = predict(changed(scenario, world_size=m, global_batch_size=int(samples)), catalogue)
@@ -219,7 +217,7 @@ def expected_bus_bandwidth(point: Point) -> Expected:
     InputError : ranks that do not spread evenly over the nodes
     """
     if point.group_size % point.hosts:
-        raise InputError(f"{point.group_size} ranks do not spread evenly over {point.hosts} nodes")
+        raise refusal("collective.uneven_group", group_size=point.group_size, hosts=point.hosts)
     result = collective(point.collective, "auto", point, point.message_bytes)
     ends = result.interval
     assert ends is not None  # as of every collective by the library

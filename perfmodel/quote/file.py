@@ -10,12 +10,12 @@ from perfmodel import units
 from perfmodel.arguments import FILE, expect
 from perfmodel.attachments import attached, is_request
 from perfmodel.equations.algorithm import CollectiveName
-from perfmodel.errors import InputError, unknown_name
+from perfmodel.errors import InputError, refusal, unknown_name
 from perfmodel.prediction.target import for_target
 from perfmodel.reading import read_toml
 from perfmodel.recipes import NAMES
 from perfmodel.resources import folder
-from perfmodel.specs.mistakes import MOST_SAID, mistake
+from perfmodel.specs.mistakes import MOST_SAID, refused
 from perfmodel.specs.provenance import PositiveFloat, PositiveInt, Source, Spec, Text
 from perfmodel.specs.record import Within, fresh
 from perfmodel.specs.scenario import Scenario, laid_over
@@ -271,16 +271,16 @@ def scenario_of_claim(
     try:
         given = laid_over(quote.scenario, claim.scenario)
         if astray := sorted(given.keys() & OF_CLAIMS):
-            raise InputError(f"{astray[0]} is a key of a claim: write it under [[claims]], next to quantity")
+            raise refusal("quote.key_of_claim", astray[0])
         scenario = Scenario(**given)
     except InputError as error:
-        raise InputError(f"{where}: scenario: {error}") from None
+        raise error.under("scenario").under(where) from None
     try:
         workload(scenario.workload, scenario.sequence_length)
         no_length = claim.kind in GOES_WITH["epochs"] and not any(getattr(claim, name) for name in LENGTH)
         return for_target(scenario, claim.recipe, catalogue) if no_length else scenario
     except InputError as error:
-        raise InputError(f"{where}: {error}") from None
+        raise error.under(where) from None
 
 
 def quote_of(table: Mapping[str, Any]) -> Quote:
@@ -298,7 +298,7 @@ def quote_of(table: Mapping[str, Any]) -> Quote:
 
 def refused_quote(error: ValidationError) -> InputError:
     """Return what is wrong with the table of a quote, in words for people."""
-    return InputError(mistake(error, Quote, written=_written, most=MOST_SAID))
+    return refused(error, Quote, written=_written, most=MOST_SAID)
 
 
 def read_quote(path: Path | str) -> tuple[Quote, str]:
@@ -315,7 +315,7 @@ def read_quote(path: Path | str) -> tuple[Quote, str]:
     try:
         quote = quote_of(table)
     except InputError as error:
-        raise InputError(f"{name}: {error}") from None
+        raise error.under(name) from None
     for index, claim in enumerate(quote.claims, 1):
         scenario_of_claim(quote, claim, f"{name}: claim {index}")
     return quote, name
@@ -344,7 +344,7 @@ def _number(key: str, value: float | str, unit: str) -> float:
     try:
         return units.parse(value, unit)
     except InputError as error:
-        raise InputError(f"{key} = {error}") from None
+        raise refusal("value.refused", key, cause=f"{key} = {error}") from None
 
 
 def _written(place: Sequence[str]) -> str:

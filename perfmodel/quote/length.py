@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from perfmodel.epochs_to_target import EpochsFit
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.prediction import Prediction, predict
 from perfmodel.prediction.target import on_its_own_data, recipe_of, tokens_note, with_target
 from perfmodel.prices import HOUR, price_of
@@ -62,10 +62,8 @@ def length_of(
         return _exactly(0.0)
     chosen = recipe_of(setting.workload, claim.recipe, setting.scenario.framework)
     if chosen is None:
-        raise InputError(
-            f"{claim.quantity} needs epochs, e.g. epochs = 90, or samples, or tokens = '1T', or recipe = "
-            f"'tokens' of networks that predict the next token: no epochs to a target are published for "
-            f"{setting.workload.id}, as they are for {with_target()}"
+        raise refusal(
+            "quote.length", quantity=claim.quantity, workload=setting.workload.id, with_target=with_target()
         )
     on_its_own_data(setting.scenario.model_dump())
     if chosen.in_phases:
@@ -132,10 +130,7 @@ def _amount(fit: EpochsFit, batch: float) -> str:
 
 def _dataset(setting: Setting) -> int:
     if setting.workload.dataset_samples is None:
-        raise InputError(
-            f"the size of {setting.workload.id}'s data set is not known: claim samples_per_second, or "
-            "give samples or tokens"
-        )
+        raise refusal("quote.data_set", workload=setting.workload.id)
     return setting.workload.dataset_samples
 
 
@@ -157,9 +152,7 @@ def cost_of(claim: Claim, setting: Setting, catalogue: Catalogue) -> Cost | None
         return None
     price = price_of(catalogue, setting.node.id, Conditions(price=claim.usd_per_hour))
     if price is None:
-        raise InputError(
-            f"no known price of {setting.node.id}: give price, US dollars for an hour of one node"
-        )
+        raise refusal("quote.price", "price", node=setting.node.id)
     given = "as the quote says"
     if price.basis != "given":
         given = ", ".join(str(each) for each in (price.instance, price.region, price.date) if each)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.prediction import Prediction, predict
 from perfmodel.prediction.collective_fabric import fabric_of
 from perfmodel.quote.check import check_quote
@@ -89,7 +89,9 @@ def published_claims(catalogue: Catalogue | None = None) -> list[PublishedClaim]
             if each.quantity not in QUANTITIES:
                 continue
             if each.expected is None or each.low_80 is None or each.high_80 is None:
-                raise InputError(f"{where}: no prediction of {each.text!r}: {each.memory or 'no interval'}")
+                raise refusal(
+                    "quote.no_prediction", each=each.text, memory=each.memory or "no interval"
+                ).under(where)
             source = quote.sources[each.source].title if each.source else None
             figures = (each.value, each.expected, each.low_80, each.high_80)
             result.append(PublishedClaim(name, each.text, each.quantity, *figures, source))

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
+from perfmodel.problem import Words
 from perfmodel.resolve import resolve
 from perfmodel.sharing import sharing_option
 from perfmodel.specs.laid_out import laid_out
@@ -50,7 +51,9 @@ def shared_out(scenario: Scenario, catalogue: Catalogue) -> SharedOut:
     fitting = search(setting, batch)
     if not fitting.candidates:
         why = "; ".join(fitting.rejected)
-        raise InputError(f"no layout of {setting.workload.id} on {setting.world_size} accelerators: {why}")
+        raise refusal(
+            "quote.no_layout", workload=setting.workload.id, world_size=setting.world_size, why=Words(why)
+        )
     agrees = np.ones(len(fitting.layouts.sharding), dtype=bool)
     for name, value in stated.items():
         agrees &= getattr(fitting.layouts, name) == value

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.templating import bar, render
 from perfmodel.writing import check_writable, write_whole
 
@@ -158,7 +158,7 @@ def check_page(path: Path) -> None:
     InputError : neither ``.html`` nor ``.md``, or it cannot be written
     """
     if path.suffix.lower() not in TEMPLATES:
-        raise InputError(f"report {path}: give FILE.html, or FILE.md for Markdown")
+        raise refusal("report.ending", "report", path=path)
     check_writable(path)
 
 

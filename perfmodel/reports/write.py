@@ -9,7 +9,7 @@ from perfmodel.api.plan import Plans
 from perfmodel.api.scale import Scaling
 from perfmodel.arguments import FILE, TEXT, a, expect
 from perfmodel.comparison import Comparison
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.planning.fleets.result import Fleets
 from perfmodel.prediction.result import Prediction
 from perfmodel.quote import Quote, check_quote
@@ -68,7 +68,7 @@ def write_report(
     expect(TEXT.or_none, command=command)
     expect(FILE.or_none, calibration=calibration)
     if calibration is not None and not isinstance(answer, Quote):
-        raise InputError(f"calibration = {str(calibration)!r}: of a quote alone; this answer was made before")
+        raise refusal("report.calibration", "calibration", calibration=str(calibration))
     check_page(Path(path))
     write_page(Path(path), _page(answer, command, Catalogue.of(catalogue), calibration))
 

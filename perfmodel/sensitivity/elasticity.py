@@ -7,10 +7,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from perfmodel.calibration import Calibration, constants_of
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, refusal
 from perfmodel.gradients import Slope, leaves_of, slopes
 from perfmodel.prediction.assemble import settled
 from perfmodel.prices import price_of, server_price_of
+from perfmodel.problem import Words
 from perfmodel.resolve import Setting
 from perfmodel.sensitivity.case import Answer, Case, Names, answer, with_numbers
 from perfmodel.sensitivity.inputs import Input, inputs_of
@@ -139,10 +140,10 @@ def _answered(case: Case) -> Derivatives:
     try:
         result = derivatives(case)
     except (FloatingPointError, OverflowError, ZeroDivisionError) as error:
-        raise InputError(f"{error}: a spec, the workload or an option holds an absurd number") from error
+        raise refusal("job.absurd", error=Words(error)) from error
     time = result.answer.iteration_time
     if not (math.isfinite(time) and time > 0):
-        raise InputError(f"iteration time comes out as {time} s; a spec or workload holds an absurd number")
+        raise refusal("job.time", time=time)
     return result
 
 

@@ -5,10 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from perfmodel.calibration import Calibration
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, refusal
 from perfmodel.named import id_of
 from perfmodel.prediction import Prediction, predict
 from perfmodel.prediction.ratio import chance_above_one, half_width, ratio_between
+from perfmodel.problem import Words
 from perfmodel.specs.choices import LARGEST_WORLD_SIZE, Varied
 from perfmodel.specs.link import Link
 from perfmodel.specs.record import Record
@@ -128,15 +129,15 @@ def enough(
     """
     catalogue = Catalogue.of(catalogue)
     if vary not in AXES:
-        raise InputError(f"--vary {vary}: expected one of {', '.join(AXES)}")
+        raise refusal("sensitivity.vary", vary=vary, known=tuple(AXES))
     if not (isinstance(until, int | float) and 0 < until <= 1):
-        raise InputError(f"--until {until!r:.40}: expected a share above 0 and at most 1, such as 95%")
+        raise refusal("sensitivity.until", until=until)
     first = predict(scenario, catalogue, constants)
     _check(vary, scenario, first)
     chosen = _values(vary, first, values, catalogue)
     predictions, left_out = _predicted(AXES[vary].field, scenario, chosen, catalogue, constants)
     if not predictions:
-        raise InputError(f"--vary {vary}: none of the values can be predicted: {left_out[0]}")
+        raise refusal("sensitivity.none_left", vary=vary, left_out=Words(left_out[0]))
     alone: dict[Any, Prediction | None] = {}
     rows = []
     for value, each in predictions.items():
@@ -163,17 +164,11 @@ def _check(vary: str, scenario: Scenario, first: Prediction) -> None:
     """Refuse to vary what the job does not have."""
     asked = first.scenario
     if vary == "servers" and not asked["servers"]:
-        raise InputError(
-            f"--vary servers: --strategy {asked['strategy']} has no parameter servers; "
-            "give --strategy parameter-server, or --vary gpus for how far all-reduce scales"
-        )
+        raise refusal("sensitivity.servers", strategy=asked["strategy"])
     if vary in ("inter-link", "nics") and asked["nodes"] == 1 and not asked["servers"]:
-        raise InputError(
-            f"--vary {vary}: the job is on one {asked['node']}, and nothing passes the network between "
-            "nodes; give more --gpus than a machine holds"
-        )
+        raise refusal("sensitivity.one_machine", vary=vary, node=asked["node"])
     if scenario.profile is not None and vary == "gpus":
-        raise InputError("--vary gpus: a --profile holds for one number of GPUs; use --vary inter-link")
+        raise refusal("sensitivity.profile")
 
 
 def _values(
@@ -182,13 +177,13 @@ def _values(
     """Return what to try, in the order of the rows."""
     if given is not None:
         if not 1 <= len(given) <= MOST_VALUES:
-            raise InputError(f"--vary {vary}: expected 1 to {MOST_VALUES} values, not {len(given)}")
+            raise refusal("sensitivity.values", vary=vary, count=len(given), most_values=MOST_VALUES)
         if vary == "inter-link":
             ids = dict.fromkeys(id_of("links between nodes", str(name), catalogue) for name in given)
             return _by_bandwidth([catalogue.link(id) for id in ids])
         for value in given:
             if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= LARGEST_WORLD_SIZE:
-                raise InputError(f"--vary {vary}: {value!r} is not a whole number from 1")
+                raise refusal("sensitivity.not_whole", vary=vary, value=value)
         return sorted(set(given))  # type: ignore[type-var,unused-ignore]
     if vary == "inter-link":
         own = catalogue.link(str(first.scenario["inter_link"]))

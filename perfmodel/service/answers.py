@@ -11,7 +11,7 @@ import orjson
 
 from perfmodel.attachments import content_of, only_attached
 from perfmodel.candidates import tries, will_try
-from perfmodel.errors import InputError, unknown_name
+from perfmodel.errors import refusal, unknown_name
 from perfmodel.planning import SearchResult
 from perfmodel.service import other_requests as other
 from perfmodel.service import requests as asked
@@ -116,7 +116,7 @@ def plan(request: Any, catalogue: Catalogue) -> bytes:
     options["conditions"] = conditions
     limit, offset = options.pop("limit", None), options.pop("offset", 0)
     if limit is None and offset:
-        raise InputError(f"offset = {offset} goes with limit, the plans of a page")
+        raise refusal("page.offset", "offset", "limit", offset=offset)
     answer = plan(**options, catalogue=catalogue)
     if limit is None:
         return written(answer)
@@ -225,12 +225,12 @@ def workloads(request: other.WorkloadsRequest, catalogue: Catalogue) -> bytes:
 
         for field in ("name", "sequence_length"):
             if getattr(request, field) is not None:
-                raise InputError(f"{field}: goes without recipes; word leaves those of one network")
+                raise refusal("workloads.recipes", field)
         return encoded(recipe_rows(request.word))
     if request.name is not None:
         return encoded(table_of(workload(request.name, request.sequence_length)))
     if request.sequence_length is not None:
-        raise InputError("sequence_length goes with name, of one network")
+        raise refusal("workloads.sequence_length", "sequence_length", "name")
     names = [name for members in listed(request.word).values() for name in members]
     return encoded([summary_of(workload(name)) for name in names])
 

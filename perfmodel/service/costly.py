@@ -112,7 +112,7 @@ def _travelling(error: Exception, name: str) -> Exception:
     if isinstance(error, Refused):
         return error
     if isinstance(error, InputError):
-        return InputError(str(error))
+        return error
     event("calculation failed", "error", command=name, traceback=traceback.format_exc())
     return Failed(f"{type(error).__name__}: {error}")
 

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.planning.fleets import Fleets
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.keywords import RunOptions
@@ -42,9 +42,9 @@ def fleets_of(options: Mapping[str, Any], conditions: Conditions | None, catalog
             continue
         one = one_of_each.get(name, name)
         if one not in known:
-            raise InputError(f"{name}: goes without have, which says what there is; leave it out")
+            raise refusal("fleet.goes_without", name, "have")
         if one != name and len(value) > 1:
-            raise InputError(f"{name}: with have give one, not {len(value)}")
+            raise refusal("fleet.give_one", name, "have", count=len(value))
         asked[one] = value[0] if one != name else value
     return fleets(**asked, conditions=conditions, catalogue=catalogue)
 
@@ -62,4 +62,4 @@ def refuse_without_fleet(options: Mapping[str, Any]) -> None:
     """
     for name in OWN:
         if options.get(name) not in (None, ()):
-            raise InputError(f"{name}: say what you have, e.g. have: '8 x dgx-a100-80gb'")
+            raise refusal("fleet.say_have", name, "have")

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from perfmodel.errors import LONGEST_NAME, InputError, MissingPackage, shortened
-from perfmodel.service.echoes import without_echoes
-from perfmodel.service.places import Place, place_before, place_in, place_spoken_of, value_at, written
-
-if TYPE_CHECKING:
-    from perfmodel.specs.mistakes import Mistaken
+from perfmodel.errors import InputError, shortened
+from perfmodel.problem import LONGEST_NAME, json_path, python
+from perfmodel.service.places import Place, place_of, value_at, written
 
 MEDIA_TYPE = "application/problem+json"
 WORDS = {413: "Content Too Large", 422: "Unprocessable Content"}
@@ -25,15 +22,8 @@ LONGEST_MESSAGE = 2000
 MOST_MISTAKES = 20
 LARGEST_WHOLE = 2**53
 """Beyond it readers of JSON do not agree on a whole number."""
-_OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
 _LONG_WORD = re.compile(rf"(\S{{{LONGEST_NAME}}})\S+")
 """What a message repeats of a request."""
-_FIELDS = {
-    "node-mtbf": "node_failure_interval",
-    "adapter-price": "adapter_prices",
-    "switch-price": "switch_prices",
-}
-"""Fields of options that are not called as they are written."""
 
 
 class Mistake(NamedTuple):
@@ -45,6 +35,12 @@ class Mistake(NamedTuple):
     """What stands there."""
     message: str
     """What is wrong, and what would be right."""
+    code: str = "request.refused"
+    """What is wrong, for programs."""
+    fields: tuple[str, ...] = ()
+    """Every option that it is about, as a JSONPath from the table that holds it."""
+    values: Mapping[str, float] = {}
+    """Numbers that the message says."""
 
 
 class Refused(InputError):
@@ -70,15 +66,29 @@ def refused(error: InputError, table: Mapping[str, Any], request: Any = None) ->
     """
     if isinstance(error, Refused):
         return error
-    if any(isinstance(each, MissingPackage) for each in _causes(error)):
-        words = str(error).partition(": pip install")[0]
+    words, first = _said(error.words(python, LONGEST_NAME)), error.problems[0]
+    if first.code == "package.missing":
+        words = words.partition(": pip install")[0]
         return Refused(f"not installed where this service runs: {words}", status=501)
-    message = _in_python(" ".join(str(error).split()))
-    mistakes = [
-        each._replace(message=without_echoes(each.message, table, _in_python))
-        for each in _details(error, message, table, request)
-    ]
-    return Refused(without_echoes(message, table, _in_python), mistakes)
+    known = getattr(request, "model_fields", ())
+    mistakes = []
+    for each in error.problems[:MOST_MISTAKES]:
+        right = each.values.get("right_alone") or each.words(python, LONGEST_NAME)
+        place, paths = place_of(table, each, known), tuple(map(json_path, each.fields))
+        mistakes.append(
+            _mistake(table, place, _said(right))._replace(
+                code=each.code, fields=paths, values=_numbers(each.values)
+            )
+        )
+    return Refused(words, mistakes)
+
+
+def _numbers(values: Mapping[str, Any]) -> dict[str, float]:
+    return {name: each for name, each in values.items() if type(each) in (int, float) and each - each == 0}
+
+
+def _said(words: str) -> str:
+    return " ".join(words.split())
 
 
 def below(error: Refused, place: Callable[[str | None], str | None]) -> Refused:
@@ -90,62 +100,6 @@ def below(error: Refused, place: Callable[[str | None], str | None]) -> Refused:
     """
     moved = [each._replace(field=place(each.field)) for each in error.mistakes]
     return Refused(error.message, moved, error.status)
-
-
-def _in_python(message: str) -> str:
-    """Words about options of the command line as a body has them.
-
-    >>> _in_python("--node-mtbf needs --checkpoint-time")
-    'node_failure_interval needs checkpoint_time'
-    """
-    return _OPTION.sub(lambda name: _FIELDS.get(name[1], name[1].replace("-", "_")), message)
-
-
-def _causes(error: InputError) -> Iterator[InputError]:
-    """Yield an error, and those that it was raised for, from the outermost to the innermost."""
-    cause: BaseException | None = error
-    while isinstance(cause, InputError):
-        yield cause
-        cause = cause.__context__ or cause.__cause__
-
-
-def _details(error: InputError, message: str, table: Mapping[str, Any], request: Any) -> Iterator[Mistake]:
-    from pydantic import ValidationError
-
-    *_, innermost = _causes(error)  # which says what, those around it of which file or job
-    words = _in_python(" ".join(str(innermost).split()))
-    cause = innermost.__context__ or innermost.__cause__
-    if isinstance(cause, ValidationError):
-        from perfmodel.specs.mistakes import mistakes
-
-        several = mistakes(cause)[:MOST_MISTAKES]
-        base = place_before(table, message)
-        places = [place_in(table, each, base) for each in several]
-        if all(place is not None for place in places):
-            for place, each in zip(places, several, strict=True):
-                yield _mistake(
-                    table, _beginning(place or (), each.value, each.message), _nearest(each, words)
-                )
-            return
-    place = place_spoken_of(table, words, known=getattr(request, "model_fields", ()))
-    if place is None:
-        place = place_spoken_of(table, message)
-    yield _mistake(table, place, message)
-
-
-def _nearest(one: Mistaken, words: str) -> str:
-    """What would be right; of an unknown key that the words for people are about, what they name for it."""
-    key = str(one.location[-1]) if one.location else ""
-    said = re.search(rf"unknown (?:option|key) {re.escape(repr(shortened(key)))}.*?(?= \(and |$)", words)
-    if one.kind == "extra_forbidden" and said:
-        return said[0]
-    return one.message
-
-
-def _beginning(place: Place, value: Any, message: str) -> Place:
-    """The place of a key of a table that the words about the table begin with."""
-    key = message.partition(" ")[0].rstrip(":")
-    return (*place, key) if isinstance(value, dict) and key in value else place
 
 
 def _mistake(table: Mapping[str, Any], place: Place | None, message: str) -> Mistake:
@@ -181,7 +135,14 @@ def problem(status: int, detail: str, mistakes: Iterable[Mistake] = ()) -> dict[
     table["detail"] = _cut(detail)
     mistakes = [*mistakes] or ([Mistake(None, None, detail)] if status == 422 else [])  # a limit has no field
     errors = [
-        {"field": each.field and shortened(each.field), "value": each.value, "message": _cut(each.message)}
+        {
+            "field": each.field and shortened(each.field),
+            "value": each.value,
+            "message": _cut(each.message),
+            "code": each.code,
+            "fields": [shortened(path) for path in each.fields],
+            "values": {name: shown(number) for name, number in each.values.items()},
+        }
         for each in mistakes
     ]
     return table | {"errors": errors} if errors else table

@@ -22,7 +22,7 @@ PROBLEM = {
             "description": "Of a 422: each mistake.",
             "items": {
                 "type": "object",
-                "required": ["field", "value", "message"],
+                "required": ["field", "value", "message", "code", "fields", "values"],
                 "additionalProperties": False,
                 "properties": {
                     "field": {
@@ -32,6 +32,17 @@ PROBLEM = {
                     },
                     "value": {"description": "What stands there; of a long one the beginning."},
                     "message": {"type": "string", "description": "What would be right."},
+                    "code": {"type": "string", "description": "What is wrong, e.g. name.unknown."},
+                    "fields": {
+                        "type": "array",
+                        "items": {"type": "string"},
+                        "description": "All that it is about, e.g. $.price; from the table that holds them.",
+                    },
+                    "values": {
+                        "type": "object",
+                        "additionalProperties": {"type": ["number", "string"]},
+                        "description": "Numbers that the message says, by name, e.g. enough: 128.",
+                    },
                 },
             },
         },

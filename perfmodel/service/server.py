@@ -14,7 +14,7 @@ from typing import Any
 
 import uvicorn
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.service.heads import MOST_HEAD
 from perfmodel.service.metrics import FOLDER
 from perfmodel.service.protect import Protected
@@ -74,7 +74,7 @@ def run(app: Protected, taken: socket.socket) -> None:
         with _signals_end_in_order():
             server_of(app).run([taken])
     except SystemExit:
-        raise InputError("the service could not start; its log says why") from None
+        raise refusal("service.not_started") from None
 
 
 def run_workers(factory: str, settings: Settings, taken: socket.socket) -> None:
@@ -135,7 +135,7 @@ def bound(host: str, port: int) -> socket.socket:
             raise
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise InputError(f"cannot listen on {host}, port {port}: {reason}; try another --port") from None
+        raise refusal("service.address", host=host, port=port, reason=reason) from None
     taken.setblocking(False)
     return taken
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 
 PREFIX = "PERFMODEL_SERVE_"
 """Of the environment variable of a setting: ``PERFMODEL_SERVE_BODY_BYTES``."""
@@ -106,14 +106,11 @@ class Settings:
             if isinstance(value, bool) or not isinstance(value, int | float):
                 continue
             if not said["least"] <= value <= said["most"]:
-                raise InputError(
-                    f"{option_of(one.name)} {value:g}: expected {said['least']:g} to {said['most']:g}"
+                raise refusal(
+                    "service.range", option_of(one.name), value=value, least=said["least"], most=said["most"]
                 )
         if not (self.is_loopback or self.token_file or self.without_token):
-            raise InputError(
-                f"--host {self.host} can be reached by other machines: set --token-file FILE, "
-                "or --without-token to answer everybody"
-            )
+            raise refusal("service.open", host=self.host)
 
     @property
     def is_loopback(self) -> bool:

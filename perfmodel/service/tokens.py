@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, refusal
 from perfmodel.service.logs import event
 
 SHORTEST = 16
@@ -72,17 +72,13 @@ def named(text: bytes) -> dict[bytes, str]:
         if not words or words[0].startswith(b"#"):
             continue
         if len(words) > 2:
-            raise InputError(
-                f"line {number} has {len(words)} words; expected a token, or its name and the token"
-            )
+            raise refusal("token.words", number=number, count=len(words))
         if len(words[-1]) < SHORTEST:
-            raise InputError(
-                f"a token is shorter than {SHORTEST} letters, on line {number}; e.g. openssl rand -hex 32"
-            )
+            raise refusal("token.short", number=number, shortest=SHORTEST)
         name = words[0].decode("utf-8", "replace") if len(words) == 2 else f"line {number}"
         names[sha256(words[-1]).digest()] = name
     if not names:
-        raise InputError("holds no token; expected one a line")
+        raise refusal("token.none")
     return names
 
 
@@ -90,9 +86,9 @@ def _read(path: str) -> dict[bytes, str]:
     try:
         return named(_read_secret(Path(path)))
     except OSError as error:
-        raise InputError(f"--token-file {path}: {error.strerror}") from None
+        raise refusal("token.unreadable", path=path, strerror=error.strerror) from None
     except InputError as error:
-        raise InputError(f"--token-file {path}: {error}") from None
+        raise error.under(said=f"--token-file {path}") from None
 
 
 def _read_secret(path: Path) -> bytes:
@@ -105,9 +101,9 @@ def _read_secret(path: Path) -> bytes:
     """
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
-        raise InputError("no regular file")
+        raise refusal("token.no_file")
     if os.name == "posix" and status.st_mode & (stat.S_IRWXO | stat.S_IWGRP):
-        raise InputError(f"others may read or change it; chmod g-w,o-rwx {path}")
+        raise refusal("token.shared", path=path)
     if status.st_size > LARGEST_FILE:
-        raise InputError(f"longer than {LARGEST_FILE:,} bytes")
+        raise refusal("token.long", largest_file=LARGEST_FILE)
     return path.read_bytes()

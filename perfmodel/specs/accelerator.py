@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.specs.provenance import Id, PositiveInt, Quantity, SourcedSpec, Text
 from perfmodel.specs.record import Within, fresh
 
@@ -145,7 +145,9 @@ class Accelerator(SourcedSpec):
         peaks = self.peak_flops
         usable = [name for name in _PATHS.get(precision, (precision,)) if name in peaks]
         if not usable:
-            raise InputError(f"{self.id} has no peak for {precision}; it has {', '.join(peaks)}")
+            raise refusal(
+                "accelerator.no_peak", "precision", id=self.id, precision=precision, known=tuple(peaks)
+            )
         chosen = usable[0]
         if chosen == "fp16-vector" and "fp32" in usable and peaks["fp32"].value > peaks[chosen].value:
             chosen = "fp32"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from perfmodel.errors import InputError, unknown_name
+from perfmodel.errors import refusal, unknown_name
+from perfmodel.problem import Words
 from perfmodel.specs.names import word_of
 from perfmodel.units import number
 
@@ -124,7 +125,7 @@ def compression_of(scenario: Scenario) -> Scheme | None:
     elif scheme.kind.collective == "all-gather" and scenario.algorithm != "auto":
         why = f"{scheme.name} is gathered, not added up: leave out --algorithm {scenario.algorithm}"
     if why is not None:
-        raise InputError(f"--compression {scenario.compression}: {why}")
+        raise refusal("compression.not_possible", compression=scenario.compression, why=Words(why))
     return scheme
 
 
@@ -146,14 +147,20 @@ def parse_scheme(text: str) -> Scheme:
     if not colon:
         return Scheme(name, float(kind.usual))
     if kind.parameter is None:
-        raise InputError(f"compression {text}: {name} takes no parameter")
+        raise refusal("compression.no_parameter", "compression", text=text, name=name)
     value = number(given.strip().removesuffix("bit") if kind.parameter == "bits" else given)
     whole = kind.parameter == "density" or value % 1 == 0
     if not (kind.low <= value <= kind.high and whole):
         what = "a number" if kind.parameter == "density" else "a whole number"
         usual = Scheme(name, float(kind.usual))
-        raise InputError(
-            f"compression {text}: expected {what} from {kind.low:g} to {kind.high:g} as its "
-            f"{kind.parameter}, e.g. {usual}"
+        raise refusal(
+            "compression.range",
+            "compression",
+            text=text,
+            what=what,
+            low=kind.low,
+            high=kind.high,
+            parameter=kind.parameter,
+            usual=usual,
         )
     return Scheme(name, float(value))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
+from perfmodel.problem import Words
 
 if TYPE_CHECKING:
     from perfmodel.specs.architecture import Architecture
@@ -121,10 +122,7 @@ def layout_of(
     """
     replica = tensor_parallel * pipeline_parallel * context_parallel
     if world_size % replica:
-        raise InputError(
-            f"--tensor-parallel x --pipeline-parallel x --context-parallel = {replica} does not divide "
-            f"{world_size} GPUs"
-        )
+        raise refusal("layout.indivisible", replica=replica, world_size=world_size)
     data = world_size // replica
     micro, steps = _passes(data, micro_batch_size, global_batch_size, accumulation_steps)
     recomputes = RECOMPUTE.index(recompute)
@@ -151,9 +149,19 @@ def _passes(data: int, micro: int | None, whole: int | None, steps: int | None) 
     if whole % parts:
         each = f" x {steps} passes" if steps else ""
         each += f" of {micro}" if micro else ""
-        raise InputError(f"a global batch of {whole} does not divide over {data} replicas{each}")
+        raise refusal("batch.replicas", "global_batch_size", whole=whole, data=data, each=each)
     if micro and steps and whole != parts:
-        raise InputError(f"{data} replicas x {steps} passes of {micro} are {parts} samples, not {whole}")
+        raise refusal(
+            "batch.passes",
+            "global_batch_size",
+            "micro_batch_size",
+            "accumulation_steps",
+            data=data,
+            steps=steps,
+            micro=micro,
+            parts=parts,
+            whole=whole,
+        )
     rest = whole // parts
     return (rest, steps) if steps and not micro else (micro or 1, steps or rest)
 
@@ -168,23 +176,16 @@ def check(layout: Layout, model: Architecture, sequence_length: int) -> None:
     tensor, stages, chunks = layout.tensor_parallel, layout.pipeline_parallel, layout.virtual_stages
     _divides("--tensor-parallel", tensor, "heads", model.heads)
     if stages * chunks > model.layers:
-        raise InputError(
-            f"--pipeline-parallel {stages} x --virtual-stages {chunks} is more than {model.layers} layers"
-        )
+        raise refusal("layout.stages", stages=stages, chunks=chunks, layers=model.layers)
     if chunks > 1 and stages > 1 and layout.accumulation_steps % stages:
-        raise InputError(
-            f"--virtual-stages: {layout.accumulation_steps} micro-batches do not divide by {stages} stages"
-        )
+        raise refusal("layout.chunks", accumulation_steps=layout.accumulation_steps, stages=stages)
     _divides("--context-parallel", layout.context_parallel, "tokens of a sequence", sequence_length)
     if layout.expert_parallel > 1:
         if not model.experts:
-            raise InputError("--expert-parallel: the network has no experts")
+            raise refusal("layout.no_experts")
         _divides("--expert-parallel", layout.expert_parallel, "experts", model.experts)
         if layout.replicas % layout.expert_parallel:  # tensor-parallel ranks share each expert's products
-            raise InputError(
-                f"--expert-parallel {layout.expert_parallel} does not divide data x context parallelism, "
-                f"{layout.replicas}: experts are dealt out over those ranks, not over tensor-parallel ones"
-            )
+            raise refusal("layout.experts", expert_parallel=layout.expert_parallel, replicas=layout.replicas)
 
 
 def check_adapters(rank: int | None, model: Architecture) -> None:
@@ -195,9 +196,7 @@ def check_adapters(rank: int | None, model: Architecture) -> None:
     InputError : a rank beyond the features of a layer
     """
     if rank is not None and rank > model.hidden:
-        raise InputError(
-            f"--lora {rank}: the most is {model.hidden}, the features of a layer; 8 to 64 are usual"
-        )
+        raise refusal("layout.lora", rank=rank, hidden=model.hidden)
 
 
 def caveats(layout: Layout, model: Architecture) -> list[str]:
@@ -220,4 +219,4 @@ def caveats(layout: Layout, model: Architecture) -> list[str]:
 
 def _divides(name: str, degree: int, what: str, whole: int) -> None:
     if whole % degree:
-        raise InputError(f"{name} {degree} does not divide {whole} {what}")
+        raise refusal("layout.degree", name=Words(name), degree=degree, whole=whole, what=what)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Annotated
 
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, refusal
 from perfmodel.resources import folder
 from perfmodel.specs.names import squashed
 from perfmodel.specs.provenance import Spec, Text
@@ -47,8 +47,5 @@ def why_left_out(kind: str, name: str) -> InputError | None:
     of: Mapping[str, LeftOut] = getattr(_left_out(), kind)
     for id, one in of.items():
         if squashed(name) in map(squashed, (id, *one.names)):
-            return InputError(
-                f"{kind.removesuffix('s')} {id} has no spec, as {one.reason}; a spec of your own would do "
-                "(--specs, see hardware_specs/README.md)"
-            )
+            return refusal("spec.left_out", removesuffix=kind.removesuffix("s"), id=id, reason=one.reason)
     return None

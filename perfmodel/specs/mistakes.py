@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import BaseModel
 
-from perfmodel.errors import unknown_name
+from perfmodel.errors import InputError, unknown
+from perfmodel.problem import Problem, Words
 from perfmodel.specs.record import Record
 
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ _OF_A_TYPE = ("_type", "_parsing", "too_short", "int_from_float", "literal_error
 """How types of errors end that say nothing where something inside is refused too."""
 
 
-def mistake(
+def refused(
     error: ValidationError,
     model: _Model | None = None,
     *,
@@ -49,8 +51,8 @@ def mistake(
     kind: str = "key",
     written: Callable[[Sequence[str]], str] = ".".join,
     most: int = 1,
-) -> str:
-    """Return the first errors in one line: the key, its value and what would be right; count the others.
+) -> InputError:
+    """Return what pydantic refused: for each place what is wrong and what would be right.
 
     Parameters
     ----------
@@ -59,47 +61,27 @@ def mistake(
     known : keys to name instead of the model's
     kind : what people call a key
     written : from the keys of a place in the table to how its error names it; of no key, an empty text
-    most : errors that are said
+    most : problems that are said in words, the others are counted
     """
-    errors = _telling(error)
-    places = [_place(each) for each in errors]
-    first = {written(place): index for index, place in reversed(list(enumerate(places)))}
-    texts = []
-    for index in sorted(first.values())[:most]:
-        place = places[index]
-        inner = _models_at(model, place[:-1])
-        keys = known
-        if not known or len(place) > 1:
-            keys = {key for each in inner for key in each.model_fields} or known
-        tables = bool(_models_at(model, place))
-        texts.append(" ".join(_words(errors[index], place, keys, kind, written, tables=tables).split()))
-    others = len(first) - len(texts)
-    return "; ".join(texts) + (f" (and {others} more)" if others else "")
-
-
-class Mistaken(NamedTuple):
-    """One thing that pydantic refused."""
-
-    location: tuple[str | int, ...]
-    """From the table that was given; it may hold parts that name a type."""
-    value: Any
-    """What was refused; of a missing key the table that lacks it."""
-    kind: str
-    """The type of the error, in pydantic's words."""
-    message: str
-    """What would be right."""
-
-
-def mistakes(error: ValidationError) -> list[Mistaken]:
-    """Return each error for programs; of the several types that one value might have had, one."""
-    result: dict[tuple[str, ...], Mistaken] = {}
+    problems: dict[str, Problem] = {}
     for each in _telling(error):
-        place, kind, message = _place(each), each["type"], _expected(each)
-        before = result.get(tuple(place))
-        if before is not None and message != before.message:
-            message = f"{before.message} or {message.removeprefix('expected ')}"
-        result[tuple(place)] = Mistaken(tuple(each["loc"]), each["input"], kind, message)
-    return list(result.values())
+        place = _place(each)
+        before = problems.get(written(place))
+        if before is None:
+            models = _models_at(model, place[:-1])
+            keys = known
+            if not known or len(place) > 1:
+                keys = {key for each in models for key in each.model_fields} or known
+            one = _problem(each, place, keys, kind, written, tables=bool(_models_at(model, place)))
+        else:  # of the several types that one value might have had
+            right, more = before.values["right_alone"], _expected(each)
+            if more != right:
+                right = f"{right} or {more.removeprefix('expected ')}"
+            one = replace(before, values={**before.values, "right_alone": right})
+        problems[written(place)] = one
+    result = InputError(*problems.values())
+    result.most = most
+    return result
 
 
 def _telling(error: ValidationError) -> list[ErrorDetails]:
@@ -145,7 +127,7 @@ def _place(error: ErrorDetails) -> list[str]:
     return [str(part) for part in error["loc"] if isinstance(part, int) or not _NO_KEY.fullmatch(part)]
 
 
-def _words(
+def _problem(
     error: ErrorDetails,
     place: list[str],
     known: Iterable[str],
@@ -153,26 +135,36 @@ def _words(
     written: Callable[[Sequence[str]], str],
     *,
     tables: bool,
-) -> str:
+) -> Problem:
     what, given, key = error["type"], error["input"], written(place)
+    path = tuple(each for each in error["loc"] if isinstance(each, int) or not _NO_KEY.fullmatch(each))
     inside, last = (f"{written(place[:-1])}: ", place[-1]) if len(place) > 1 else ("", key)
+    right = _expected(error)
+    values = {"field": key, "given": given, "right_alone": right}
     if what == "missing":
-        return f"{key}: the key is missing"
+        return Problem("value.missing", (path,), values)
     if what == "extra_forbidden":
-        return f"{inside}{unknown_name(kind, last, known)}"
+        one = unknown("field.unknown", kind, last, known, path)
+        values |= {"right_alone": one.words()}
+        return replace(one, values={**one.values, **values}, before=inside)
     if what == "value_error":
-        cause = str(error["ctx"]["error"])
-        joint = " = " if cause.startswith(repr(given)) else ": "
-        return f"{key}{joint}{cause}" if key else cause
+        cause, joint = error["ctx"]["error"], " = " if right.startswith(repr(given)) else ": "
+        before = f"{key}{joint}" if key else ""
+        if isinstance(cause, InputError):
+            one, said = cause.problems[0].under(path), "".join(f"{part}: " for part in cause.inside)
+            return replace(one, values={**one.values, **values}, before=f"{before}{said}{one.before}")
+        return Problem("value.refused", (path,), {**values, "cause": Words(right)}, before=before)
     if what == "literal_error" and isinstance(given, str):
         key_of_list = next((part for part in reversed(place) if not part.isdigit()), last)
         named = kind if error["loc"][-1] == "[key]" else key_of_list if last.isdigit() else last
         choices = error["ctx"]["expected"].split("'")[1::2]
-        return f"{inside}{unknown_name(named, given, choices)}"
-    wanted = _expected(error)
+        one = unknown("name.unknown", named, given, choices, path)
+        return replace(one, values={**one.values, **values}, before=inside)
+    wanted = right.removeprefix("expected ")
     if tables and what == "tuple_type":
         wanted += f" of tables: [[{last}]]"
-    return f"{key} = {given if _is_whole_float(error) else _shown(given)}: {wanted}"
+    value = f"{given}" if _is_whole_float(error) else _shown(given)
+    return Problem("value.invalid", (path,), {**values, "value": value, "expected": wanted})
 
 
 def _shown(given: object) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from perfmodel.errors import LONGEST_NAME, InputError
+from perfmodel.errors import refusal
+from perfmodel.problem import LONGEST_NAME
 
 MOST_SHOWN = 4
 """Of the things that a name fits."""
@@ -128,7 +129,7 @@ def _chosen(kind: str, typed: str, fitting: list[Named]) -> Named:
     common = [one for one in fitting if one.most_common] if len(fitting) > 1 else fitting
     if len(common) == 1 and len({one.family or one.id for one in fitting}) == 1:
         return common[0]
-    raise InputError(f"{kind} {typed!r} fits {shown([one.id for one in fitting])}; name one of them")
+    raise refusal("name.ambiguous", kind=kind, typed=typed, shown=shown([one.id for one in fitting]))
 
 
 def _whole(typed: str, one: Named) -> bool:

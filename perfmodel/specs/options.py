@@ -13,7 +13,7 @@ from operator import or_
 from types import GenericAlias, NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, NamedTuple, Self, TypeVar, Union, get_args, get_origin
 
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, refusal
 from perfmodel.specs.docstrings import lines_of
 from perfmodel.specs.names import NONE, word_of
 from perfmodel.specs.record import REQUIRED, Record, SameAs
@@ -182,7 +182,7 @@ class Described(Record):
         try:
             super().__init__(**options)
         except ValueError as error:
-            raise InputError(self.mistake(error, options)) from None
+            raise self.refused(error, options) from None
 
     @classmethod
     def model_validate(cls, given: Any) -> Self:
@@ -190,7 +190,7 @@ class Described(Record):
         if isinstance(given, cls):
             return given
         if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
-            raise InputError(f"expected options by name, not {given!r:.60}")
+            raise refusal("options.no_table", given=given)
         return cls(**given)
 
     @classmethod
@@ -199,17 +199,17 @@ class Described(Record):
         return cls.model_validate(json.loads(text))
 
     @classmethod
-    def mistake(cls, error: Any, options: Mapping[str, Any]) -> str:
-        """Return what is wrong with options, in words for people.
+    def refused(cls, error: Any, options: Mapping[str, Any]) -> InputError:
+        """Return what is wrong with options.
 
         Parameters
         ----------
         error : pydantic's ValidationError
         options : as they were given
         """
-        from perfmodel.specs.mistakes import mistake
+        from perfmodel.specs.mistakes import refused
 
-        return mistake(error, cls, kind="option")
+        return refused(error, cls, kind="option")
 
     @classmethod
     def checked_as(cls, name: str) -> Any:

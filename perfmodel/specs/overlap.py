@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
+from perfmodel.problem import Words
 from perfmodel.specs.updates import KINDS, network_of
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def usual_overlap(scenario: Scenario) -> str | None:
             if averages
             else "a single process exchanges gradients after the backward pass"
         )
-        raise InputError(f"--overlap {asked}: {why}")
+        raise refusal("overlap.not_possible", asked=asked, why=Words(why))
     network = network_of(strategy)
     if averages or (scenario.world_size == 1 and network != "parameter-server"):
         return None

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from perfmodel.errors import InputError, unknown_name
+from perfmodel.errors import refusal, unknown_name
 from perfmodel.specs.kinds import CLASSES
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def own_specs(tables: Mapping[str, Any]) -> OwnSpecs:
     by_kind: dict[Kind, dict[str, Any]] = {}
     for kind in CLASSES.keys() & tables.keys():
         if not isinstance(tables[kind], Mapping) or len(tables[kind]) > MOST_SPECS:
-            raise InputError(f"specs.{kind}: expected a table of at most {MOST_SPECS:,} specs by their ids")
+            raise refusal("spec.tables", "specs", kind=kind, most_specs=MOST_SPECS)
         by_kind[kind] = {id: _spec(kind, id, table) for id, table in tables[kind].items()}
     return OwnSpecs(by_kind, _offers({key: tables[key] for key in OFFERS if key in tables}))
 
@@ -54,7 +54,7 @@ def own_specs(tables: Mapping[str, Any]) -> OwnSpecs:
 def _spec(kind: Kind, id: str, table: Any) -> Any:
     where = f"specs.{kind}.{id:.99}"
     if isinstance(table, Mapping) and table.get("id", id) != id:
-        raise InputError(f"{where}: id is {table['id']!r:.60}; expected {id!r}, the key of its table")
+        raise refusal("spec.id_of_table", id=table["id"], right=id).under(*where.split(".", 2))
     return _checked({"id": id, **table} if isinstance(table, Mapping) else table, CLASSES[kind], where)
 
 
@@ -73,8 +73,8 @@ def _checked(table: Any, model: type[Spec], where: str) -> Any:
     try:
         return model.model_validate_json(json.dumps(table))  # as JSON, where dates are texts
     except ValidationError as error:
-        from perfmodel.specs.mistakes import mistake
+        from perfmodel.specs.mistakes import refused
 
-        raise InputError(f"{where}: {mistake(error, model)}") from None
+        raise refused(error, model).under(*where.split(".", 2)) from None
     except (TypeError, RecursionError):
-        raise InputError(f"{where}: expected a table of what JSON can hold") from None
+        raise refusal("spec.not_json").under(*where.split(".", 2)) from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from perfmodel import ops
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
 from perfmodel.units import plural
@@ -36,9 +36,8 @@ def nodes_filled(world_size: int, held: int | None, node: Node, warnings: list[s
     """
     held = held or node.accelerators
     if held > node.accelerators:
-        raise InputError(
-            f"--accelerators-per-node {held}: {node.id} has {node.accelerators}; "
-            f"give at most that, or a larger --node"
+        raise refusal(
+            "machine.accelerators_per_node", held=held, node=node.id, accelerators=node.accelerators
         )
     full, rest = divmod(world_size, held)
     if full and rest:

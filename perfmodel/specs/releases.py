@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.specs.software import LATEST_RELEASE, Release, parts, with_year
 from perfmodel.specs.store import Catalogue
 
@@ -41,7 +41,7 @@ def release(text: str, catalogue: Catalogue) -> Release:
     while name:
         software = catalogue.software(name)
         if software.id in chain:
-            raise InputError(f"{chain[0]}: based_on = {software.id!r} leads back to itself")
+            raise refusal("software.circle", chain=chain[0], software=software.id)
         chain.append(software.id)
         facts = software.stated_until(year or LATEST_RELEASE) | facts
         name = software.based_on or ""

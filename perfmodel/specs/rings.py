@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.specs.choices import Placement
 
 MULTI_RING, AMONG_PEERS = "multi-ring", "ring-chunked"
@@ -47,23 +47,21 @@ def check_rings(
     InputError : with what would be right
     """
     if algorithm == AMONG_PEERS and groups > 1:
-        raise InputError(
-            f"--algorithm {algorithm} goes among peers of one node; on {groups} take ring or hierarchical"
-        )
+        raise refusal("racks.one_node", algorithm=algorithm, groups=groups)
     if algorithm != MULTI_RING:
         return
     if rack_nodes is None:
-        raise InputError(
-            f"--algorithm {algorithm} needs --rack-nodes, the nodes of a rack; without racks take "
-            f"hierarchical"
-        )
+        raise refusal("racks.needed", algorithm=algorithm)
     if placement != "contiguous":
-        raise InputError(f"--algorithm {algorithm} goes rack by rack; --placement {placement} does not")
+        raise refusal("racks.placement", algorithm=algorithm, placement=placement)
     if filled_racks(rack_nodes, groups, machines):
         return
     fitting = [n for n in range(1, machines) if filled_racks(n, groups, machines)]
     able = sorted(fitting, key=lambda n: (abs(n - rack_nodes), n))[:2]
-    raise InputError(
-        f"--rack-nodes {rack_nodes}: {machines} nodes do not fill such racks alike, as "
-        f"--algorithm {algorithm} needs; {' or '.join(map(str, able))} would"
+    raise refusal(
+        "racks.uneven",
+        rack_nodes=rack_nodes,
+        machines=machines,
+        algorithm=algorithm,
+        known=" or ".join(map(str, able)),
     )

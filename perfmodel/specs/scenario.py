@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, refusal
 from perfmodel.specs.docstrings import with_parameters
 from perfmodel.specs.groups import Batch, Data, Exchange, Layout, Machines, Measured, Network
 from perfmodel.specs.options import declared
@@ -55,16 +55,16 @@ class Scenario(Network, Machines, Exchange, Layout, Batch, Data, Measured):
         return by_field(given)
 
     @classmethod
-    def mistake(cls, error: Any, options: Mapping[str, Any]) -> str:
+    def refused(cls, error: Any, options: Mapping[str, Any]) -> InputError:
         """Return what is wrong with options, the one as it was written."""
-        from perfmodel.specs.mistakes import mistake
+        from perfmodel.specs.mistakes import refused
 
         keys = {field_of(key): key for key in options}
 
         def written(place: Sequence[str]) -> str:
             return ".".join(keys.get(key, key) for key in place)
 
-        return mistake(error, cls, known=OPTIONS, kind="option", written=written)
+        return refused(error, cls, known=OPTIONS, kind="option", written=written)
 
 
 Scenario.__doc__ = with_parameters(
@@ -106,9 +106,7 @@ def options_of(asked: object) -> dict[str, Any]:
     """
     if isinstance(asked, Mapping) and all(isinstance(key, str) for key in asked):
         return dict(asked)
-    raise InputError(
-        f"expected a Scenario or a mapping of its options, e.g. {{'workload': 'resnet50'}}, not {asked!r:.60}"
-    )
+    raise refusal("scenario.invalid", asked=asked)
 
 
 def by_field(table: Mapping[str, Any]) -> dict[str, Any]:
@@ -126,7 +124,7 @@ def by_field(table: Mapping[str, Any]) -> dict[str, Any]:
     written: dict[str, str] = {}
     for key in table:
         if (field := field_of(key)) in written:
-            raise InputError(f"{written[field]} and {key}: give one, they are the same")
+            raise refusal("scenario.twice", written[field], key, key=key)
         written[field] = key
     return {field: table[key] for field, key in written.items()}
 

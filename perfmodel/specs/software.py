@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Annotated, Any, Literal
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.specs.choices import ServerShards
 from perfmodel.specs.provenance import Id, Provenance, SourcedSpec, Spec, Text
 from perfmodel.specs.record import Within, fresh
@@ -234,7 +234,7 @@ def parts(text: str) -> tuple[str, int | None]:
     """
     name, at, year = text.partition("@")
     if at and not (year.isdecimal() and len(year) == 4):
-        raise InputError(f"--framework {text}: expected a year after @, e.g. {name}@2020")
+        raise refusal("software.year", text=text, name=name)
     return name, int(year) if at else None
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.reading import read_toml
 from perfmodel.resources import folder
 from perfmodel.specs.provenance import SourcedSpec, Spec
@@ -31,7 +31,7 @@ def load(file: Path, model: type[_Spec]) -> _Spec:
     """
     table = read_toml(file)
     if issubclass(model, SourcedSpec) and table.get("id", file.stem) != file.stem:
-        raise InputError(f"{file}: id is {table['id']!r}; expected {file.stem!r}, the name of the file")
+        raise refusal("spec.id_of_file", id=table["id"], stem=file.stem).under(file)
     if folder("hardware_specs") not in file.parents:
         check(table, model, file)
     return built(table, model)
@@ -49,9 +49,9 @@ def check(table: dict[str, Any], model: type[Spec], file: Path) -> None:
     try:
         model.model_validate(table)
     except ValidationError as error:
-        from perfmodel.specs.mistakes import MOST_SAID, mistake
+        from perfmodel.specs.mistakes import MOST_SAID, refused
 
-        raise InputError(f"{file}: {mistake(error, model, most=MOST_SAID)}") from None
+        raise refused(error, model, most=MOST_SAID).under(file) from None
 
 
 def built(table: dict[str, Any], model: type[_Spec]) -> _Spec:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from perfmodel.arguments import FILES, expect
 from perfmodel.attachments import is_request
-from perfmodel.errors import InputError, unknown_name
+from perfmodel.errors import InputError, refusal, unknown_name
 from perfmodel.reading import LARGEST_OPTIONS, parse_toml, read_text, read_toml
 from perfmodel.resources import folder
 from perfmodel.specs.accelerator import Accelerator
@@ -63,17 +63,15 @@ class Catalogue:
         self._own: OwnSpecs | None = None
         for path in self._folders[1:]:
             if is_request():
-                raise InputError(f"{path}: folders of the server are not read; send specs with the request")
+                raise refusal("spec.no_folders").under(path)
             if not os.path.exists(path):  # unlike Path's own, also for a name too long to be one
-                raise InputError(f"{path}: no such file or folder of hardware specs")
+                raise refusal("spec.missing").under(path)
             if not (path.is_file() or path.is_dir()):
-                raise InputError(
-                    f"{path}: a device, pipe or socket; expected a file or folder of hardware specs"
-                )
+                raise refusal("spec.device").under(path)
             if not (
                 _is_sorted(path) or (path.is_file() and path.suffix == ".toml") or any(path.glob("*.toml"))
             ):
-                raise InputError(f"{path}: no .toml file; expected spec files, or folders {FOLDERS}")
+                raise refusal("spec.empty_folder", folders=FOLDERS).under(path)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Go to another process, where the package may lie elsewhere, by the user's own folders alone."""
@@ -115,7 +113,7 @@ class Catalogue:
         if catalogue is None:
             return Catalogue.built_in()
         if not isinstance(catalogue, Catalogue):
-            raise InputError(f"catalogue = {catalogue!r:.60}: expected a perfmodel.Catalogue")
+            raise refusal("spec.catalogue", "catalogue", catalogue=catalogue)
         return catalogue
 
     def accelerator(self, id: str) -> Accelerator:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from perfmodel import ops
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
+from perfmodel.problem import Words
 from perfmodel.specs.placement import in_domains
 
 if TYPE_CHECKING:
@@ -53,9 +54,7 @@ def parse_torus(text: str) -> Torus:
     first, cross, second = text.lower().replace(" ", "").partition("x")
     if cross and all(part.isascii() and part.isdigit() and int(part) for part in (first, second)):
         return Torus(int(first), int(second))
-    raise InputError(
-        f"--torus-dimensions {text}: expected ranks in a row x ranks in a column, e.g. 4x8 of 32 ranks"
-    )
+    raise refusal("torus.malformed", text=text)
 
 
 def usual_torus(per_node: Any, nodes: Any) -> Torus:
@@ -99,7 +98,7 @@ def take_torus(
     asked = scenario.torus_dimensions
     if strategy != "all-reduce":
         if asked is not None:
-            raise InputError(f"--torus-dimensions goes with --strategy all-reduce, not {scenario.strategy}")
+            raise refusal("torus.strategy", strategy=scenario.strategy)
         return
     if asked is None and scenario.algorithm != ALGORITHM:
         return
@@ -107,9 +106,12 @@ def take_torus(
     held = scenario.accelerators_per_node or node.accelerators
     per_node, nodes = in_domains(ranks, held, node, link, scenario.inter_link)
     if scenario.algorithm == ALGORITHM and ranks != per_node * nodes:
-        raise InputError(
-            f"--algorithm torus: {ranks} ranks do not fill {nodes} nodes of {per_node} evenly; "
-            f"give {_even(scenario, held, node, link)}"
+        raise refusal(
+            "torus.uneven",
+            ranks=ranks,
+            nodes=nodes,
+            per_node=per_node,
+            jobs=Words(_even(scenario, held, node, link)),
         )
     check_torus(asked, scenario.algorithm, ranks, per_node, nodes)
     if runs_torus(scenario, strategy) and scenario.world_size > 1:
@@ -145,7 +147,7 @@ def check_torus(text: str | None, algorithm: str, ranks: int, per_node: int, nod
     """
     if algorithm != ALGORITHM:
         if text is not None:
-            raise InputError(f"--torus-dimensions {text}: goes with --algorithm torus, not {algorithm}")
+            raise refusal("torus.algorithm", text=text, algorithm=algorithm)
         return
     grid = None if text is None else parse_torus(text)
     if ranks == 1:
@@ -156,9 +158,9 @@ def check_torus(text: str | None, algorithm: str, ranks: int, per_node: int, nod
     right = f"e.g. {', '.join(sorted(able, key=lambda one: abs(parse_torus(one).columns - per_node))[:4])}"
     if grid.columns * grid.rows != ranks:
         held = grid.columns * grid.rows
-        raise InputError(f"--torus-dimensions {grid} holds {held} ranks, not {ranks}; {right}")
+        raise refusal("torus.ranks", grid=grid, held=held, ranks=ranks, right=right)
     if not _fits(grid.columns, per_node):
-        raise InputError(f"--torus-dimensions {grid}: rows straddle nodes of {per_node}; {right}")
+        raise refusal("torus.straddles", grid=grid, per_node=per_node, right=right)
 
 
 def _fits(columns: int, per_node: int) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal, NamedTuple
 
 from perfmodel import ops
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 
 UpdateStrategy = Literal[
     "async", "k-sync", "k-batch-sync", "k-async", "k-batch-async", "backup", "local-sgd", "elastic"
@@ -129,15 +129,12 @@ def updates_of(
     for name, given in zip(OPTIONS, options, strict=True):
         if given is not None and name != takes:
             with_it = ", ".join(each for each, kind in KINDS.items() if kind.option == name)
-            raise InputError(f"--{name.replace('_', '-')} goes with --strategy {with_it}; not {strategy}")
+            raise refusal("updates.strategy", name, with_it=with_it, strategy=strategy)
     if strategy not in KINDS:
         return None
     if k is not None and "batch" not in strategy and k > workers:
-        raise InputError(
-            f"--k {k}: {strategy} waits for different workers, of which there are {workers}; "
-            f"give at most {workers}, or a batch variant"
-        )
+        raise refusal("updates.k", k=k, strategy=strategy, workers=workers)
     if backups is not None and backups >= workers:
-        raise InputError(f"--backups {backups}: of {workers} workers at most {workers - 1} can be backups")
+        raise refusal("updates.backups", backups=backups, workers=workers, most=workers - 1)
     usual = USUAL_LOCAL_STEPS if takes == "local_steps" else 1
     return Updates(strategy, k, usual if local_steps is None else local_steps, backups)

@@ -21,7 +21,7 @@ from perfmodel.equations.scaling import (
     weak_scaling_efficiency,
     weak_speedup,
 )
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.resolve import Setting
 from perfmodel.specs.choices import ONE_PROCESS
 from perfmodel.step.communication import communication, cost_of_sums, hiding_cost
@@ -122,7 +122,7 @@ def anchor_factor(setting: Setting, work: Computation, constants: Calibration) -
     micro, steps = setting.local_batch_size, setting.accumulation_steps
     anchor = parse_anchor(setting.scenario.anchor)
     if anchor.world_size > 1 or anchor.options:
-        raise InputError(f"anchor {setting.scenario.anchor!r}: expected a run on one accelerator (@1) here")
+        raise refusal("anchor.one_accelerator", "anchor", anchor=setting.scenario.anchor)
     anchor = anchor._replace(value=given(anchor.value, f"anchor.{anchor.quantity}", "the anchor"))
     measured = anchor.iteration_time(micro * steps, setting.workload.sequence_length)
     return measured / alone_time(setting, work, micro, steps, 1.0, constants)

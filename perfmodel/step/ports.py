@@ -16,7 +16,7 @@ from perfmodel.equations.link_rates import (
     narrowest_bandwidth,
     node_bandwidth,
 )
-from perfmodel.resolve import NCCL_CONNECTIONS
+from perfmodel.link_caveats import NCCL_CONNECTIONS
 from perfmodel.specs.link import Link
 
 KERNEL_TCP = "ethernet-tcp"

@@ -12,7 +12,7 @@ from perfmodel.equations.measured_steps import (
     ring_hop_latency,
     wait_with_workers,
 )
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.profile import Profile
 from perfmodel.resolve import Setting
 from perfmodel.specs.scenario import Scenario
@@ -141,7 +141,7 @@ def profiled_fabric(on: Fabric, setting: Setting, profile: Profile) -> Fabric:
         return on
     ranks, latency = link.group_size, max(link.latency.value, LEAST_LATENCY)
     if not link.bandwidth.value:
-        raise InputError("the profile's link.bandwidth is 0: expected what its bus carries in B/s")
+        raise refusal("profile.no_bandwidth", "profile")
     measured = on._replace(
         intra_hop_latency=ring_hop_latency(latency, ranks),
         library_hop_latency=ring_hop_latency(latency, min(ranks, LONGEST_CHAIN + 1.0)),

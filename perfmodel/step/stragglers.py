@@ -9,6 +9,7 @@ from perfmodel.calibration import Calibration
 from perfmodel.equations import slowest_worker
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.exchange import queue_behind_wait
+from perfmodel.errors import InputError
 from perfmodel.resolve import Setting
 from perfmodel.tracing import given, remembered
 from perfmodel.units import show
@@ -20,7 +21,10 @@ def _law(spec: str) -> Distribution | None:
 
     if spec == "none":
         return None
-    law = parse_distribution(spec)
+    try:
+        law = parse_distribution(spec)
+    except InputError as error:
+        raise error.under("jitter", said="") from None
     named = zip(law.law.parameters, law.values, strict=True) if law.values else ()
     return replace(law, values=tuple(given(value, f"jitter.{name}", "the scenario") for name, value in named))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfmodel.calibration import Calibration
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.prediction.numbers import Exchange, job_of_copies, numbers
 from perfmodel.resolve import Setting
 from perfmodel.specs.choices import ONE_PROCESS
@@ -59,7 +59,7 @@ def answers(
     exchanged = _communication(block, work, placements, constants)
     step = step_of_parts(block, work, factor, placements.fabric, exchanged, constants)
     if not (np.all(np.isfinite(step.iteration_time)) and np.all(step.iteration_time > 0)):
-        raise InputError("an iteration time is no finite number; a spec or workload holds an absurd number")
+        raise refusal("job.not_finite")
     baseline_time = alone_time(
         block,
         scaled(batches.baseline, factor),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.named import BY_ID, meaning_of
 from perfmodel.specs.options import Axis, declared
 from perfmodel.specs.scenario import Scenario, by_field, field_of
@@ -53,15 +53,15 @@ def axes(options: Mapping[str, Any], catalogue: Catalogue) -> tuple[Axes, tuple[
             continue
         result[name] = tuple(dict.fromkeys(_checked(key, value) for value in _values(given)))
         if not result[name]:
-            raise InputError(f"{key}: expected at least one value to sweep over")
+            raise refusal("sweep.no_value", key)
     if result.get("profile", (None,)) != (None,):
         result |= _from_profile(result)
     if len(result.get("calibration", (None,))) > 1:
-        raise InputError("calibration: one in a sweep; sweep with each on its own")
+        raise refusal("sweep.calibrations", "calibration")
     for name, field in Scenario.model_fields.items():
         result.setdefault(name, (field.default,))
     if result["local_batch_size"] != (None,) and result["global_batch_size"] != (None,):
-        raise InputError("local_batch_size and global_batch_size: give one, the other follows")
+        raise refusal("batch.exclusive_keys", "local_batch_size", "global_batch_size")
     notes = list(_by_id(result, catalogue))
     _check_names(result)
     notes += [note for name in result["workload"] for note in workload(name, None).notes]
@@ -97,7 +97,7 @@ def _from_profile(result: Axes) -> Axes:
     from perfmodel.step.profiled import completed
 
     if len(result["profile"]) > 1:
-        raise InputError("profile: one in a sweep; sweep over each on its own")
+        raise refusal("sweep.profiles", "profile")
     one = Scenario.model_construct(**{name: values[0] for name, values in result.items()})
     filled, _ = completed(one, read_profile(result["profile"][0]))
     return {name: (getattr(filled, name),) for name in filled.model_fields_set - set(result)}
@@ -162,7 +162,7 @@ def check_anchor_of_copies(spec: str | None) -> None:
     InputError : a run on several accelerators, or in a layout
     """
     if spec is not None and not spec.strip().endswith("@1"):
-        raise InputError(f"anchor {spec!r}: a sweep takes the time of one accelerator (@1), but of layouts")
+        raise refusal("sweep.anchor", "anchor", spec=spec)
 
 
 def _profile(path: str) -> None:

@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from perfmodel.errors import InputError, needed
+from perfmodel.errors import InputError, needed, refusal
 from perfmodel.sweeps.manifest import NAME, description
 from perfmodel.sweeps.part_files import PartWriter
 
@@ -70,17 +70,12 @@ def connected(address: str) -> Iterator[Cluster]:
         reason = (
             "another server, as a dashboard is" if isinstance(error, MemoryError) else type(error).__name__
         )
-        raise InputError(
-            f"--dask {address}: no Dask scheduler answers there ({reason}); expected an address such as "
-            "tcp://10.0.0.1:8786, which dask scheduler prints"
-        ) from None
+        raise refusal("dask.no_scheduler", address=address, reason=reason) from None
     try:
         try:
             client.wait_for_workers(1, timeout=PATIENCE)
         except TimeoutError:
-            raise InputError(
-                f"--dask {address}: no worker joined in {PATIENCE} s; start dask worker"
-            ) from None
+            raise refusal("dask.no_worker", address=address, patience=PATIENCE) from None
         yield Cluster(client, address)
     finally:  # with the client go the tasks that are left
         with _unlogged():
@@ -155,15 +150,9 @@ class Cluster:
                 for future, answers in zip(batch, self._client.gather(batch), strict=True):
                     yield from zip(tasks.pop(future.key), answers, strict=True)
         except KilledWorker:
-            raise InputError(
-                f"--dask {self._address}: workers ended again and again at the same parts, as happens where "
-                "memory runs out; start fewer on each machine"
-            ) from None
+            raise refusal("dask.workers_ended", address=self._address) from None
         except (*_LOST, OSError) as error:
-            raise InputError(
-                f"--dask {self._address}: the scheduler is lost ({type(error).__name__}); the same command "
-                "goes on where this one stopped"
-            ) from None
+            raise refusal("dask.lost", address=self._address, name=type(error).__name__) from None
 
 
 def _answers(
@@ -186,13 +175,9 @@ def _unpacked(packed: bytes) -> PartWriter:
     writer: PartWriter = pickle.loads(zlib.decompress(packed))
     on = f"the worker on {socket.gethostname()}"
     if not (Path(writer.folder) / NAME).is_file():
-        raise InputError(
-            f"{writer.folder}: {on} does not see what was begun there; name a folder that all machines share"
-        )
+        raise refusal("dask.not_shared", on=on).under(writer.folder)
     if description(writer.parts)["sha256"] != writer.sweep:
-        raise InputError(
-            f"{on} has another perfmodel, or other files of hardware, networks or profiles; install the same"
-        )
+        raise refusal("dask.other_version", on=on)
     return writer
 
 

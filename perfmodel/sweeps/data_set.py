@@ -8,7 +8,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from perfmodel.errors import InputError, needed
+from perfmodel.errors import needed, refusal
 from perfmodel.processes import cores
 from perfmodel.sweeps.lock import only_writer
 from perfmodel.sweeps.manifest import Manifest, description
@@ -78,7 +78,7 @@ def write_data_set(
         try:
             continued, most = _write_missing(parts, manifest, jobs, dask, progress)
         except Unwritable as error:
-            raise InputError(f"{error}; the same command goes on with what is complete there") from None
+            raise error.under(after="; the same command goes on with what is complete there") from None
         _remove_unfinished(path, len(parts))
     if not manifest.rows:
         raise nothing_to_predict(manifest.sweep["scenarios"], manifest.refused)
@@ -121,7 +121,7 @@ def _make(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{path}: no folder, and none can be made: {error.strerror}") from None
+        raise refusal("sweep.no_folder", strerror=error.strerror).under(path) from None
 
 
 def _refuse_foreign(path: Path, parts: int) -> None:
@@ -132,10 +132,7 @@ def _refuse_foreign(path: Path, parts: int) -> None:
     names = {part_name(number) for number in range(parts)}
     for file in sorted(path.glob("*.parquet")):
         if file.name not in names:
-            raise InputError(
-                f"{path}: holds {file.name}, which no manifest names as a part of this sweep; "
-                "write to another folder"
-            )
+            raise refusal("sweep.other_file", file=file.name).under(path)
 
 
 def _remove_unfinished(path: Path, parts: int) -> None:

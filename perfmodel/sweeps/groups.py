@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from perfmodel.calibration import Calibration
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, refusal
+from perfmodel.problem import Words
 from perfmodel.resolve import Setting, resolve
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
@@ -115,8 +116,8 @@ class Groups:
             return
         count = len(batches.local_batch_size)
         placements, refusals = self._placements_of(fixed, world_sizes)
-        for refusal in refusals:
-            self._refuse(refusal.scenarios * count, refusal.reason)
+        for one in refusals:
+            self._refuse(one.scenarios * count, one.reason)
         if not len(placements.world_size):
             return
         try:
@@ -197,7 +198,7 @@ class Groups:
             asked["global_batch_size"] = micro * asked["world_size"]
         setting = resolve(Scenario.model_construct(**asked), self._catalogue)
         if setting.profile is not None and setting.scenario.anchor is not None:
-            raise InputError("anchor and profile: give one, both say how fast one accelerator is")
+            raise refusal("anchor.and_profile_keys", "anchor", "profile")
         return setting._replace(updates=self._updates(fixed, asked["world_size"]))
 
     def _with_algorithm(self, setting: Setting, placements: Placements, count: int) -> Placements:
@@ -246,7 +247,7 @@ def _block(setting: Setting, batches: Batches, placements: Placements, constants
             with np.errstate(over="raise", divide="raise", invalid="raise"):
                 report = answers(setting, batches, placements, constants)
         except (FloatingPointError, OverflowError) as error:
-            raise InputError(f"{error}: a spec, the workload or an option holds an absurd number") from error
+            raise refusal("job.absurd", error=Words(error)) from error
         return _options(setting, batches, placements) | report
 
     return answer

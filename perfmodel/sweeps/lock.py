@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 
 NAME: Final = ".writing"
 """Of the file that is locked; readers of data sets pass over names that begin with a dot."""
@@ -48,7 +48,7 @@ def _locked(path: Path) -> int:
         try:
             handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         except OSError as error:
-            raise InputError(f"{path.parent}: cannot be written: {error.strerror}") from None
+            raise refusal("sweep.unwritable", strerror=error.strerror).under(path.parent) from None
         try:
             _lock(handle, path)
             with suppress(FileNotFoundError):
@@ -72,6 +72,4 @@ def _lock(handle: int, path: Path) -> None:
             return  # a file system without locks
         holder = os.read(handle, 1000).decode(errors="replace")
         who = f" ({holder})" if holder else ""
-        raise InputError(
-            f"{path.parent}: being written by another process{who}; wait for it, or write to another folder"
-        ) from None
+        raise refusal("sweep.locked", who=who).under(path.parent) from None

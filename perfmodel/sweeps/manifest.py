@@ -13,7 +13,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Any, Final
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.reading import read_json
 from perfmodel.resources import folder as data_folder
 from perfmodel.specs.scenario import Scenario
@@ -66,11 +66,13 @@ class Manifest:
             version, sweep = written["version"], written["sweep"]
             complete = [_part(table) for table in written["complete"]]
         except (KeyError, TypeError, ValueError):
-            raise InputError(f"{path}: no manifest of a sweep; {elsewhere}") from None
+            raise refusal("sweep.no_manifest", elsewhere=elsewhere).under(path) from None
         if version != VERSION:
-            raise InputError(f"{path}: a manifest of version {version}, not {VERSION}; {elsewhere}")
+            raise refusal("sweep.manifest_version", version=VERSION, elsewhere=elsewhere).under(path)
         if differing := [name for name in self.sweep if sweep.get(name) != self.sweep[name]]:
-            raise InputError(f"{path}: of another sweep, whose {_in_words(differing)} differ; {elsewhere}")
+            raise refusal("sweep.other_sweep", differing=_in_words(differing), elsewhere=elsewhere).under(
+                path
+            )
         return complete
 
     def add(self, part: PartSummary) -> None:

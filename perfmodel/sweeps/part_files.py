@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.sweeps.parts import Parts
 from perfmodel.writing import replacing
 
@@ -93,9 +93,7 @@ def check_seen(writer: PartWriter, part: PartSummary) -> None:
     """
     path = Path(writer.folder) / part_name(part.number, writer.suffix)
     if not path.is_file() or path.stat().st_size != part.bytes:
-        raise InputError(
-            f"{path}: written by a worker, but not seen here; the folder must be one that all machines share"
-        )
+        raise refusal("sweep.part_unseen").under(path)
 
 
 def file_sha256(path: Path) -> str:

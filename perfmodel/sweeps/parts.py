@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from perfmodel.calibration import Calibration
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, refusal
+from perfmodel.problem import Words
 from perfmodel.specs.store import Catalogue
 from perfmodel.sweeps.axes import COMPUTATION, LAYOUT, PLACE, PLAN, WAY, Axes
 from perfmodel.sweeps.columns import Columns, flat_columns
@@ -110,7 +111,7 @@ class Parts:
 
 def nothing_to_predict(scenarios: int, refused: dict[str, int]) -> InputError:
     """Return the error about a sweep all of whose scenarios are refused."""
-    return InputError(f"none of {scenarios:,} scenarios can be predicted: {next(iter(refused))}")
+    return refusal("sweep.none_left", scenarios=scenarios, refused=Words(next(iter(refused))))
 
 
 def _lengths(axes: Axes, most: int) -> dict[str, int]:

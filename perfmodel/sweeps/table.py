@@ -13,7 +13,7 @@ import numpy as np
 from perfmodel.arguments import COUNT, NAMES, TEXT, expect
 from perfmodel.calibration import Calibration, calibrated, constants_of
 from perfmodel.candidates import tries
-from perfmodel.errors import InputError, needed, unknown_name
+from perfmodel.errors import needed, refusal, unknown_name
 from perfmodel.link_caveats import cap_note
 from perfmodel.specs.choices import ONE_PROCESS
 from perfmodel.specs.scenario import AnyScenario, Scenario, by_field, field_of, laid_over, options_of
@@ -166,9 +166,7 @@ class Sweep(Table):
         InputError : more scenarios than anybody reads as JSON
         """
         if len(self) > MOST_IN_JSON:
-            raise InputError(
-                f"{len(self):,} scenarios are too many for --json; --csv and --output take any number"
-            )
+            raise refusal("sweep.too_many", count=len(self))
         return json.dumps({"rows": self.records(), **self.summary()})
 
     def summary(self) -> dict[str, int | dict[str, int] | list[str]]:

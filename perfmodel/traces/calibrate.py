@@ -10,7 +10,7 @@ import numpy as np
 
 from perfmodel.calibration import calibration
 from perfmodel.equations.bandwidths import all_reduce_bus_factor
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.profile import LinkMeasure, Measure, Profile
 from perfmodel.resolve import Setting, resolve
 from perfmodel.specs.scenario import Scenario
@@ -55,10 +55,7 @@ def profile_of_traces(
     result: dict[str, Any] = {}
     steps = [row for trace in traces for row in _steps(trace, skip)]
     if traces and not steps:
-        raise InputError(
-            f"{traces[0].file}: no marked steps; mark each iteration: profiler.step() of PyTorch, or under "
-            "Nsight an NVTX range named `step 7`"
-        )
+        raise refusal("trace.no_steps").under(traces[0].file)
     if steps:
         busy = [row["compute"] for row in steps]
         model = computation(setting, setting.local_batch_size, calibration())
@@ -145,9 +142,8 @@ def profile_of_times(times: Sequence[float], scenario: Scenario, catalogue: Cata
     model = computation(setting, setting.local_batch_size, calibration())
     expected = model.alone(setting.accumulation_steps)
     if not 1 / FARTHEST < fmean(times) / expected < FARTHEST:
-        raise InputError(
-            f"{file}: {show(fmean(times), 's')} a step, where the model says {show(expected, 's')}: expected "
-            "seconds, and the options of the job that was timed"
+        raise refusal("trace.other_time", times=show(fmean(times), "s"), expected=show(expected, "s")).under(
+            file
         )
     spread = pstdev(times) / fmean(times) if len(times) >= FEWEST_STEPS else None
     return _profile(
@@ -215,10 +211,9 @@ def link_of_traces(traces: Sequence[DeviceTrace], timings: Sequence[Timings] = (
                 points[key] = min(points.get(key, one.duration), one.duration)
     for timing in timings:
         if timing.collective != "all-reduce":
-            raise InputError(
-                f"{timing.file}: {timing.collective or 'a collective that reduces nothing'}; a link is "
-                "learned from all-reduces: run all_reduce_perf"
-            )
+            raise refusal(
+                "trace.no_all_reduce", collective=timing.collective or "a collective that reduces nothing"
+            ).under(timing.file)
         if timing.group_size and timing.group_size > 1:
             points |= {(row.message_bytes, timing.group_size): row.time for row in timing.rows}
     groups = {group for _, group in points}

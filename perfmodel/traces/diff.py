@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import Any
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.traces.device_trace import DeviceTrace
 from perfmodel.traces.summary import summary
 
@@ -46,6 +46,6 @@ def _parts(traces: Sequence[DeviceTrace], skip: int) -> dict[str, float]:
     marked = [device for device in devices if device["per_step"]]
     if not marked:
         name = traces[0].file if traces else "no file"
-        raise InputError(f"{name}: no marked steps (ProfilerStep#), so there is no step to compare")
+        raise refusal("trace.no_marked_steps", name=name)
     result = {name: fmean(device["per_step"][name] for device in marked) for name in PARTS}
     return {"iteration_time": fmean(device["iteration_time"] for device in marked), **result}

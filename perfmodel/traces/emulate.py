@@ -20,7 +20,7 @@ from perfmodel.calibration import Calibration, constants_of
 from perfmodel.equations.distribution import Empirical
 from perfmodel.equations.distributions import parse_distribution
 from perfmodel.equations.slowest_worker import straggler_time
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.prediction.result import Prediction
 from perfmodel.profile import read_profile
 from perfmodel.step.profiled import with_profile
@@ -77,7 +77,7 @@ class Emulator:
         expect(a(Prediction), prediction=prediction)
         expect(FROM_ZERO, seed=seed)
         if not (is_number(speed) and speed > 0):
-            raise InputError(f"speed = {speed!r:.60}: expected a positive number, e.g. 10")
+            raise refusal("trace.speed", "speed", speed=speed)
         expect(Kind("a function", callable), sleep=sleep)
         self._prediction, self._speed, self._sleep = prediction, speed, sleep
         self._random = np.random.default_rng(seed)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.reading import opened
 
 CHUNK = 1 << 20
@@ -48,10 +48,10 @@ class _Source:
         try:
             piece = self._file.read(CHUNK)
         except (OSError, EOFError, zlib.error) as error:
-            raise InputError(f"{self._path}: broken compressed file: {error}") from None
+            raise refusal("trace.compressed", error=str(error)).under(self._path) from None
         self._read += len(piece)
         if self._read > LARGEST_FILE or self._read > LARGEST_RATIO * max(self._size, CHUNK):
-            raise InputError(f"{self._path}: unpacks to over {self._read:,} bytes; not a profiler's trace")
+            raise refusal("trace.unpacked", read=self._read).under(self._path)
         if self._progress:
             self._progress(self._raw.tell())
         return str(piece.decode("utf-8", "replace"))
@@ -158,7 +158,7 @@ class _Scanner:
         self._at += 1
 
     def fail(self, why: str) -> Any:
-        raise InputError(f"{self._path}: not a whole JSON trace: {why}")
+        raise refusal("trace.not_whole", why=why).under(self._path)
 
 
 def read_events(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.traces.activity import Spans
 from perfmodel.traces.allocations import Allocations
 from perfmodel.traces.collective_names import (
@@ -166,9 +166,7 @@ def read_kineto(path: Path, progress: Callable[[int], None] | None = None) -> li
             term = name.removeprefix(MARK)
             terms[term] = terms.get(term, 0.0) + span[1] - span[0]
     if not devices:
-        raise InputError(
-            f"{path}: no kernel of a GPU in it; was the profiler started with the CUDA activity?"
-        )
+        raise refusal("trace.no_kernel").under(path)
     info = header.get("distributedInfo")
     info = info if isinstance(info, dict) else {}
     names, memories = _names(header), _memories(header)
@@ -274,9 +272,9 @@ def _arguments(event: dict[str, Any]) -> dict[str, Any]:
 def _device(event: dict[str, Any], devices: dict[int, _Device], path: Path) -> _Device:
     number = _device_number(event)
     if number is None:
-        raise InputError(f"{path}: a kernel that names no device")
+        raise refusal("trace.no_device").under(path)
     if number not in devices and len(devices) == MOST_DEVICES:
-        raise InputError(f"{path}: more than {MOST_DEVICES} devices")
+        raise refusal("trace.devices", most_devices=MOST_DEVICES).under(path)
     return devices[number]
 
 

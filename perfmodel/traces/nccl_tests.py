@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from perfmodel.equations.bandwidths import bus_bandwidth
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 
 MICROSECOND = 1e-6
 _ROW = re.compile(r"^\s*\d+\s+\d+\s+[a-z]\w*\s")
@@ -70,15 +70,12 @@ def read_nccl_tests(path: Path, text: str) -> Timings:
         cells = line.split()
         row = _timing(cells, names or _guessed(cells))
         if row is None:
-            raise InputError(
-                f"{path}: line {number}: expected size, count, type, ..., time, algbw, busbw, with size over "
-                "time as algbw; is its heading there?"
-            )
+            raise refusal("trace.nccl_line", number=number).under(path)
         if row.message_bytes > 0 and row.time > 0:
             rows.append(row)
             kinds.add(_kind(cells, names or _guessed(cells), row, ranks))
     if not rows:
-        raise InputError(f"{path}: no line of results; expected the output of an nccl-tests program")
+        raise refusal("trace.nccl_empty").under(path)
     return Timings(str(path), ranks or None, tuple(rows), kinds.pop() if len(kinds) == 1 else None)
 
 

@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.reading import opened
 from perfmodel.traces.activity import Spans
 from perfmodel.traces.collective_names import algorithm_of, is_collective, kind_of, protocol_of
@@ -56,7 +56,7 @@ def read_nsight(path: Path) -> list[DeviceTrace]:
             return _devices(database, path)
         except (sqlite3.Error, UnicodeDecodeError, OverflowError, MemoryError) as error:
             reason = str(error) or "too large a value"
-            raise InputError(f"{path}: not a whole Nsight Systems export: {reason}") from None
+            raise refusal("trace.nsight_part", reason=reason).under(path) from None
 
 
 @contextmanager
@@ -76,9 +76,7 @@ def _plain(path: Path) -> Iterator[Path]:
                 for piece in _unpacked(file, path):
                     written += len(piece)
                     if written > LARGEST_EXPORT or written > 200 * max(packed, 1 << 20):
-                        raise InputError(
-                            f"{path}: unpacks to over {written:,} bytes; not a profiler's export"
-                        )
+                        raise refusal("trace.nsight_unpacked", written=written).under(path)
                     target.write(piece)
             yield plain
 
@@ -89,7 +87,7 @@ def _unpacked(file: BinaryIO, path: Path) -> Iterator[bytes]:
         while piece := source.read(1 << 20):
             yield piece
     except zlib.error as error:
-        raise InputError(f"{path}: cannot be read: {error}") from None
+        raise refusal("file.unreadable", reason=str(error)).under(path) from None
 
 
 def _opened(plain: Path, path: Path) -> sqlite3.Connection:
@@ -100,7 +98,7 @@ def _opened(plain: Path, path: Path) -> sqlite3.Connection:
         database.execute("pragma trusted_schema = off")
         return database
     except sqlite3.Error as error:
-        raise InputError(f"{path}: not a SQLite file: {error}") from None
+        raise refusal("trace.not_sqlite", error=str(error)).under(path) from None
 
 
 def _columns(database: sqlite3.Connection, table: str) -> list[str]:
@@ -115,7 +113,7 @@ def _devices(database: sqlite3.Connection, path: Path) -> list[DeviceTrace]:
     columns = _columns(database, KERNELS)
     missing = [name for name in ("start", "end", "deviceId") if name not in columns]
     if missing:
-        raise InputError(f"{path}: no table {KERNELS} with start, end and deviceId; was CUDA traced?")
+        raise refusal("trace.no_table", kernels=KERNELS).under(path)
     names = _strings(database)
     label = next((name for name in ("demangledName", "shortName", "mangledName") if name in columns), None)
     compute: defaultdict[int, list[tuple[float, float]]] = defaultdict(list)
@@ -145,7 +143,7 @@ def _devices(database: sqlite3.Connection, path: Path) -> list[DeviceTrace]:
             compute[device].append(span)
             kernels.add(text)
     if not compute:
-        raise InputError(f"{path}: no kernel of a GPU in it")
+        raise refusal("trace.no_gpu_kernel").under(path)
     copies, cards, steps = _copies(database), _cards(database), _steps(database, names)
     moved, runtime, ranges = _moved(database), _runtime(database), _ranges(database, names)
     formats = formats_of(kernels)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from perfmodel.attachments import attached, is_request
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, refusal
 from perfmodel.reading import LARGEST_TEXT, opened, read_bytes
 from perfmodel.traces.device_trace import DeviceTrace
 from perfmodel.traces.json_stream import LARGEST_FILE
@@ -41,12 +41,12 @@ def files_of(paths: Sequence[str]) -> list[Path]:
             if own and not inside:
                 raise _not_exported(own[0])
             if not inside:
-                raise InputError(f"{path}: no trace in this folder; expected {', '.join(SUFFIXES[:4])}")
+                raise refusal("trace.empty_folder", known=tuple(SUFFIXES[:4])).under(path)
             result += inside
         elif os.path.exists(path):
             result.append(path)
         else:
-            raise InputError(f"{path}: cannot be read: no such file")
+            raise refusal("file.missing").under(path)
     return result
 
 
@@ -73,7 +73,7 @@ def read_all(
         else:
             timings.append(content)
     if not traces and not timings:
-        raise InputError("no trace given")
+        raise refusal("trace.none")
     return traces, timings
 
 
@@ -89,23 +89,18 @@ def read_trace(path: Path, progress: Progress | None = None) -> list[DeviceTrace
     head = _head(path)
     if head.startswith(SQLITE_MAGIC):
         if is_request():
-            raise InputError(f"{path}: an SQLite export does not travel as text; send a Chrome trace instead")
+            raise refusal("trace.sqlite_text").under(path)
         return read_nsight(path)
     if head.lstrip()[:1] in (b"{", b"["):
         return read_kineto(path, progress)
     text = _text(path, head)
     if is_nccl_tests(text):
         return read_nccl_tests(path, text)
-    raise InputError(
-        f"{path}: neither a Chrome trace (JSON), nor an SQLite export of Nsight Systems, nor nccl-tests"
-    )
+    raise refusal("trace.unknown").under(path)
 
 
 def _not_exported(path: Path) -> InputError:
-    return InputError(
-        f"{path}: Nsight's own format; export it first: nsys export --type sqlite --output "
-        f"{path.with_suffix('.sqlite').name} {path.name}"
-    )
+    return refusal("trace.nsight", name=path.with_suffix(".sqlite").name, path=path.name).under(path)
 
 
 def _head(path: Path) -> bytes:
@@ -116,7 +111,7 @@ def _head(path: Path) -> bytes:
             try:
                 return gzip.GzipFile(fileobj=file).read(4096)
             except zlib.error as error:
-                raise InputError(f"{path}: cannot be read: {error}") from None
+                raise refusal("file.unreadable", reason=str(error)).under(path) from None
         return file.read(4096)
 
 

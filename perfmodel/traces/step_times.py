@@ -9,7 +9,7 @@ from pathlib import Path
 
 from perfmodel.anchor import RANGES
 from perfmodel.equations.distributions import TIME_COLUMNS
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.reading import read_text
 
 SHORTEST, LONGEST = RANGES["iteration_time"]
@@ -27,7 +27,7 @@ def read_step_times(path: Path, skip: int = 0) -> list[float]:
     try:
         rows = [(reader.line_num, row) for row in reader if row and not row[0].lstrip().startswith("#")]
     except csv.Error as error:
-        raise InputError(f"{path}: line {reader.line_num}: not CSV: {error}") from None
+        raise refusal("table.not_csv", line_num=reader.line_num, error=str(error)).under(path) from None
     column, first = 0, 0
     names = [cell.strip() for cell in rows[0][1]] if rows else []
     if rows and not _number(names[0]) and any(name in TIME_COLUMNS for name in names):
@@ -37,18 +37,15 @@ def read_step_times(path: Path, skip: int = 0) -> list[float]:
         cell = row[column] if column < len(row) else ""
         where, value = f"{path}: line {line}, column {names[column] if first else column + 1}", _number(cell)
         if value is None:
-            raise InputError(f"{where}: {cell!r}; expected an iteration time in seconds")
+            raise refusal("trace.not_time", cell=cell).under(where)
         if not SHORTEST <= value <= LONGEST:
-            raise InputError(
-                f"{where}: {value:g} s; expected an iteration time in seconds, "
-                f"between {SHORTEST:g} and {LONGEST:g}"
-            )
+            raise refusal("trace.time_range", value=value, shortest=SHORTEST, longest=LONGEST).under(where)
         times.append(value)
     if skip and len(times) <= skip:
-        raise InputError(f"{path}: --skip {skip} leaves none of its {len(times)} times")
+        raise refusal("trace.skip_times", skip=skip, count=len(times)).under(path)
     times = times[skip:]
     if not times:
-        raise InputError(f"{path}: no times; expected one iteration time in seconds a line")
+        raise refusal("trace.no_times").under(path)
     return times
 
 

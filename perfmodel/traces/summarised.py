@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.traces.recommendations import recommendations
@@ -46,9 +46,7 @@ def summarised(
     named = {"workload": workload, "local_batch_size": local_batch_size, "precision": precision}
     job: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
     if job and workload is None:
-        raise InputError(
-            f"--{next(iter(job)).replace('_', '-')} goes with --workload, the network of the job"
-        )
+        raise refusal("trace.no_workload", next(iter(job)))
     if job and accelerators:
         job["accelerator"] = accelerators[0]
     report = summary(traces, skip, accelerators)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfmodel.equations import bandwidths
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.step.terms import TERMS
 from perfmodel.traces.activity import filling, shares
 from perfmodel.traces.device_trace import Collective, DeviceTrace, intervals, length, overlap, union, within
@@ -78,7 +78,7 @@ def _ranges(traces: Sequence[DeviceTrace]) -> list[dict[str, Any]]:
 def kept_steps(trace: DeviceTrace, skip: int) -> NDArray[np.float64]:
     """Return the marked steps without the first ``skip``; an InputError where that leaves none of them."""
     if skip and 0 < len(trace.steps) <= skip:
-        raise InputError(f"{trace.file}: --skip {skip} leaves none of its {len(trace.steps)} marked steps")
+        raise refusal("trace.skip_steps", skip=skip, count=len(trace.steps)).under(trace.file)
     return trace.steps[skip:]
 
 

@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.prediction.result import Prediction
 from perfmodel.step.terms import TERMS, of_kind, sent
 from perfmodel.units import without_rounding
@@ -83,7 +83,7 @@ def timeline(prediction: Prediction, pipeline: Pipeline | None = None) -> dict[s
     world = prediction.scenario["world_size"]
     rows = world if pipeline is None else len(pipeline.schedule.stages)
     if rows > MOST_RANKS:
-        raise InputError(f"--timeline draws up to {MOST_RANKS} ranks, and {rows} are asked for")
+        raise refusal("trace.timeline", rows=rows, most_ranks=MOST_RANKS)
     per_node = prediction.scenario["accelerators_per_node"]
     accelerator, each = prediction.scenario["accelerator"], world // rows
     events: list[dict[str, Any]] = []

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.workload import Workload
@@ -57,22 +57,18 @@ def job_of(
     family = accelerators_called(named.accelerator, named.memory, catalogue) if named else []
     if named is None:
         if asked is None:
-            raise InputError(f"{traces[0].file}: it does not name its GPU; say which with --accelerator")
+            raise refusal("trace.no_accelerator").under(traces[0].file)
     elif not family:
         if asked is None:
-            raise InputError(
-                f"{named.file}: its GPU, {named.accelerator!r}, is not in the catalogue; say which with "
-                "--accelerator, or describe it with --specs"
-            )
+            raise refusal("trace.unknown_accelerator", accelerator=named.accelerator).under(named.file)
         report.append(f"the trace calls its GPU {named.accelerator!r}: taken as {asked}")
     elif asked is None:
         filled["accelerator"] = family[0]
         report.append(f"--accelerator {family[0]}: the trace calls it {named.accelerator!r}")
     elif asked not in family:
-        raise InputError(
-            f"{named.file}: its GPU is {named.accelerator!r}, not {asked}; leave --accelerator and --node "
-            f"out, or say {family[0]}"
-        )
+        raise refusal(
+            "trace.other_accelerator", accelerator=named.accelerator, asked=asked, family=family[0]
+        ).under(named.file)
     elif asked != family[0]:
         report.append(
             f"the trace calls its GPU {named.accelerator!r}, which looks like {family[0]}, not {asked}"
@@ -100,20 +96,16 @@ def run_as(traces: Sequence[DeviceTrace], scenario: Scenario) -> dict[str, Any]:
             better = contradiction(scenario.precision or "", trace.formats)
             if better:
                 formats = " and ".join(trace.formats)
-                raise InputError(
-                    f"{Path(trace.file).name}: its matrix products are in {formats}, which is not "
-                    f"--precision {scenario.precision}; expected --precision {better}"
-                )
+                raise refusal(
+                    "trace.precision", formats=formats, precision=scenario.precision, better=better
+                ).under(Path(trace.file).name)
         elif likeliest(trace.formats):
             result["precision"] = likeliest(trace.formats)
         batch = _batch_of(scenario, trace.world_size)
         if trace.samples and batch is None:
             result["local_batch_size"] = trace.samples
         elif trace.samples and trace.samples != batch:
-            raise InputError(
-                f"{Path(trace.file).name}: each pass has {trace.samples} samples, not {batch:g}; expected "
-                f"--local-batch-size {trace.samples}"
-            )
+            raise refusal("trace.batch", samples=trace.samples, batch=batch).under(Path(trace.file).name)
     return result
 
 
@@ -133,11 +125,9 @@ def check_network(traces: Sequence[DeviceTrace], workload: Workload) -> None:
     for trace in traces:
         if trace.convolutions and alike(trace.convolutions, own) < LEAST_ALIKE:
             both = len(trace.convolutions & own)
-            raise InputError(
-                f"{Path(trace.file).name}: it is not of --workload {workload.id}: of its "
-                f"{len(trace.convolutions)} sizes of convolutions {both} are that network's; expected the "
-                "network that was traced"
-            )
+            raise refusal(
+                "trace.other_network", workload=workload.id, count=len(trace.convolutions), both=both
+            ).under(Path(trace.file).name)
 
 
 def _batch_of(scenario: Scenario, ranks: int | None) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from perfmodel import ops
 from perfmodel.collectives.place import USUAL_YEAR
 from perfmodel.collectives.racks import Racks
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.link_caveats import capped, lone_bandwidth
 from perfmodel.resolve import Setting
 from perfmodel.sharing import PRECISIONS
@@ -60,9 +60,7 @@ def case_of_setting(setting: Setting, layout: Layout | None = None) -> Case:
     model, length = network_of(setting.workload)
     of = setting.layout if layout is None else layout
     if of is None or setting.layout is None:
-        raise InputError(
-            f"{setting.workload.id}: copies of the whole network are trained; there is no layout"
-        )
+        raise refusal("layout.copies", "workload", workload=setting.workload.id)
     dimensions: Dimensions = known_dimensions(model, length)
     chip = chip_of(setting.accelerator)
     options = Options(PRECISIONS[setting.precision], adapter_rank=setting.scenario.lora or 0)
@@ -73,7 +71,7 @@ def case_of_setting(setting: Setting, layout: Layout | None = None) -> Case:
 def network_of(workload: Workload) -> tuple[Architecture, int]:
     """Return the architecture of a transformer, and the tokens of a sequence."""
     if workload.architecture is None or workload.tokens is None:
-        raise InputError(f"{workload.id} is no transformer whose architecture is known; try llama-3-8b")
+        raise refusal("layout.no_transformer", "workload", workload=workload.id)
     return workload.architecture, workload.tokens
 
 

@@ -12,7 +12,7 @@ from perfmodel.collectives.model import curve, fitted, kernel_bandwidth
 from perfmodel.collectives.place import USUAL_YEAR, Point, place_of
 from perfmodel.collectives.racks import Racks
 from perfmodel.equations.link_rates import node_bandwidth
-from perfmodel.resolve import NCCL_CONNECTIONS
+from perfmodel.link_caveats import NCCL_CONNECTIONS
 from perfmodel.specs.accelerator import TPU_VENDOR, Accelerator
 from perfmodel.specs.layout import Layout
 from perfmodel.specs.link import Link

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from perfmodel.equations.interleaved_pipeline import played
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 
 MOST_BLOCKS = 100_000
 """Of a schedule that is played through; as many take a third of a second, and 30 MB in a trace."""
@@ -77,11 +77,14 @@ def schedule_of(
     """
     stages, chunks = len(forward), len(forward[0])
     if chunks > 1 and micro_batches % stages:
-        raise InputError(f"{micro_batches} micro-batches do not divide by {stages} stages of several chunks")
+        raise refusal("layout.micro_batches", micro_batches=micro_batches, stages=stages)
     if 2 * stages * chunks * micro_batches > MOST_BLOCKS:
-        raise InputError(
-            f"a schedule of {micro_batches} micro-batches on {stages} stages of {chunks} chunks is too long "
-            f"to draw; up to {MOST_BLOCKS:,} passes are"
+        raise refusal(
+            "layout.too_long",
+            micro_batches=micro_batches,
+            stages=stages,
+            chunks=chunks,
+            most_blocks=MOST_BLOCKS,
         )
     blocks: list[list[Block]] = [[] for _ in range(stages)]
     for each in map(Block._make, played(forward, backward, micro_batches)):

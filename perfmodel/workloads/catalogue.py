@@ -8,7 +8,8 @@ from functools import lru_cache
 from importlib import import_module
 
 from perfmodel.arguments import COUNT, TEXT, expect
-from perfmodel.errors import LONGEST_NAME, InputError, unknown_name
+from perfmodel.errors import InputError, refusal, unknown_name
+from perfmodel.problem import LONGEST_NAME
 from perfmodel.specs.names import Meaning, Named, meaning
 from perfmodel.specs.workload import Workload
 from perfmodel.workloads.built_in import FIXED, MODULES, SEQUENCE
@@ -198,10 +199,10 @@ def _built_in(name: str, sequence_length: int | None) -> Workload:
     result: Workload
     if MODULES[name] in SEQUENCE:
         if sequence_length is not None and sequence_length < 1:
-            raise InputError(f"sequence length {sequence_length}: must be at least 1 token")
+            raise refusal("workload.sequence_length", "sequence_length", sequence_length=sequence_length)
         result = module.build(name, sequence_length)
     elif sequence_length is not None:
-        raise InputError(f"workload {name!r} takes no sequences; leave out the sequence length")
+        raise refusal("workload.no_sequences", "sequence_length", name=name)
     else:
         result = module.build(name)
     return result

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from perfmodel.attachments import is_request
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.specs.architecture import Architecture
 from perfmodel.specs.workload import MATMUL, Layer, Workload
 
@@ -38,9 +38,9 @@ def check_trains(path: str | Path, layers: list[Layer], expected: str) -> None:
     InputError : neither a FLOP nor a parameter is counted
     """
     if not any(layer.forward_flops for layer in layers):
-        raise InputError(f"{path}: no convolution or matrix product in it; expected a network")
+        raise refusal("network.no_product").under(path)
     if not any(layer.parameters for layer in layers):
-        raise InputError(f"{path}: no layer has a parameter, so nothing is trained; {expected}")
+        raise refusal("network.no_parameter", expected=expected).under(path)
 
 
 def custom_workload(

@@ -7,7 +7,8 @@ from dataclasses import replace
 from functools import lru_cache
 from operator import attrgetter
 
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, refusal
+from perfmodel.problem import Words
 from perfmodel.specs.dataset import DataSet, data_set, data_sets
 from perfmodel.specs.options import declared
 from perfmodel.specs.scenario import Scenario
@@ -60,16 +61,17 @@ def fed_with(
         if known.sample != workload.sample:
             fitting = [key for key, one in data_sets().items() if one.sample == workload.sample]
             report = f"; of {workload.sample}s: {', '.join(fitting)}" if fitting else ""
-            raise InputError(
-                f"--dataset {dataset} holds {known.sample}s and {workload.id} takes "
-                f"{workload.sample}s{report}"
+            raise refusal(
+                "input.other_samples",
+                dataset=dataset,
+                sample=known.sample,
+                workload=workload.id,
+                taken=workload.sample,
+                report=Words(report),
             )
         if not known.objects and (own := _own_data(workload)) is not None and own.objects:
             fitting = [key for key, one in data_sets().items() if one.objects]
-            raise InputError(
-                f"--dataset {dataset} marks no objects, which {workload.id} learns to find; "
-                f"of those that do: {', '.join(fitting)}"
-            )
+            raise refusal("input.no_objects", dataset=dataset, workload=workload.id, known=tuple(fitting))
         name, count = known.name, known.size(workload.sequence_length)
         stored = known.sample_bytes or TOKEN_BYTES * workload.input_elements
     return replace(
@@ -155,10 +157,7 @@ def written(name: str, value: object) -> str:
 def unknown_samples(workload: Workload) -> InputError:
     """Return what to say where samples are to be read of which nobody knows what one takes in storage."""
     named, decoded = ("imagenet", ", and --decode-rate") if workload.sample == "image" else ("wikipedia", "")
-    return InputError(
-        f"--input real: nothing is known of the data {workload.id} is trained on; "
-        f"give --dataset, e.g. {named}, or --sample-bytes, e.g. 115kB{decoded}"
-    )
+    return refusal("input.no_data", workload=workload.id, named=named, decoded=Words(decoded))
 
 
 def data_of(workload: Workload, scenario: Scenario) -> DataSet | None:

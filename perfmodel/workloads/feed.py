@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.decoder import Decoder, decoders
 from perfmodel.specs.node import Node
@@ -56,9 +56,7 @@ def feed_of(
     InputError : a decoder for samples that are not encoded, or a cache of unknown size
     """
     if scenario.prefetch_depth == 0 and scenario.loader_workers is not None:
-        raise InputError(
-            "--prefetch-depth 0 loads in the training process: leave --loader-workers out, or fetch 1 ahead"
-        )
+        raise refusal("input.prefetch")
     ahead, pinned = scenario.prefetch_depth != 0, scenario.pinned_memory
     known = data_of(workload, scenario)
     single = known is not None and known.has_files_of_one_sample
@@ -79,11 +77,9 @@ def _cache(scenario: Scenario, workload: Workload, node: Node) -> float:
     if scenario.cache == "none":
         return 0.0
     if node.host_memory_bytes is None:
-        raise InputError(
-            f"--cache ram: nobody knows the memory of {node.id}; --storage ram is for data that fits in it"
-        )
+        raise refusal("input.no_memory", node=node.id)
     if not workload.dataset_samples:
-        raise InputError("--cache ram: the data set's size is unknown; give --dataset or --dataset-samples")
+        raise refusal("input.no_size")
     return node.host_memory_bytes.value
 
 
@@ -95,10 +91,7 @@ def _decoder(
         return None
     if not is_encoded(workload, scenario):
         stored = scenario.dataset or workload.dataset or workload.id
-        raise InputError(
-            f"--decoder {name}: {stored} holds no encoded images; --decode-rate says how fast a worker "
-            "prepares such samples"
-        )
+        raise refusal("input.not_encoded", name=name, stored=stored)
     decoder = decoders().decoder[name]
     if decoder.engine and accelerator.chip not in decoders().jpeg_engines.chips:
         warnings.append(f"{accelerator.id} has no JPEG engine: its cores decode, in turns with training")

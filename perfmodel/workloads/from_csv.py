@@ -33,7 +33,7 @@ import difflib
 import math
 from pathlib import Path
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.reading import read_text
 from perfmodel.specs.workload import KINDS, Layer, Workload
 from perfmodel.workloads.custom import check_trains, custom_workload
@@ -58,14 +58,12 @@ def workload_from_csv(path: str | Path) -> Workload:
     written = enumerate(read_text(path, LIMIT).splitlines(), 1)
     lines = [(number, line) for number, line in written if _counts(line)]
     if not lines:
-        raise InputError(
-            f"{path}: empty; expected a first line of column names, such as name,kind,forward_flops"
-        )
+        raise refusal("network.empty_table").under(path)
     columns = [column.strip() for column in _split(path, *lines[0])]
     _check_columns(path, lines[0][0], columns)
     read = [_layer(path, number, columns, _split(path, number, line)) for number, line in lines[1:]]
     if not read:
-        raise InputError(f"{path}: no layer below the column names")
+        raise refusal("network.no_layer").under(path)
     layers = [layer for layer, _ in read]
     check_trains(path, layers, "expected the column tensors, elements of weights and bias")
     assumed = [(layer.name, words) for layer, words in read if words]
@@ -95,7 +93,7 @@ def _split(path: str | Path, number: int, line: str) -> list[str]:
     try:
         return next(csv.reader([line], strict=True))
     except csv.Error as error:
-        raise InputError(f"{path}, line {number}: {error}; expected fields separated by commas") from None
+        raise refusal("network.not_csv", (str(path),), path=path, number=number, error=str(error)) from None
 
 
 def _check_columns(path: str | Path, number: int, columns: list[str]) -> None:
@@ -103,18 +101,20 @@ def _check_columns(path: str | Path, number: int, columns: list[str]) -> None:
         if column not in Layer._fields:
             near = difflib.get_close_matches(column, Layer._fields, n=1)
             hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(Layer._fields)}"
-            raise InputError(f"{path}, line {number}: unknown column {column!r}; {hint}")
+            raise refusal(
+                "network.unknown_column", (str(path),), path=path, number=number, column=column, hint=hint
+            )
         if columns.count(column) > 1:
-            raise InputError(f"{path}, line {number}: column {column!r} twice; expected once")
+            raise refusal("network.column_twice", (str(path),), path=path, number=number, column=column)
     for column in _REQUIRED:
         if column not in columns:
-            raise InputError(f"{path}, line {number}: column {column!r} is missing")
+            raise refusal("network.no_column", (str(path),), path=path, number=number, column=column)
 
 
 def _layer(path: str | Path, number: int, columns: list[str], cells: list[str]) -> tuple[Layer, str]:
     if len(cells) != len(columns):
-        raise InputError(
-            f"{path}, line {number}: {len(cells)} fields; expected {len(columns)}, one per column"
+        raise refusal(
+            "network.fields", (str(path),), path=path, number=number, count=len(cells), columns=len(columns)
         )
     given = {column: cell.strip() for column, cell in zip(columns, cells, strict=True) if cell.strip()}
     values: dict[str, object] = {}
@@ -122,14 +122,24 @@ def _layer(path: str | Path, number: int, columns: list[str], cells: list[str]) 
         try:
             values[column] = _value(column, cell)
         except ValueError as error:
-            raise InputError(f"{path}, line {number}, column {column}: {cell!r}; expected {error}") from None
+            raise refusal(
+                "network.cell",
+                (str(path),),
+                path=path,
+                number=number,
+                column=column,
+                cell=cell,
+                error=str(error),
+            ) from None
     for column in _REQUIRED:
         if column not in values:
-            raise InputError(f"{path}, line {number}, column {column}: empty; expected a value")
+            raise refusal("network.empty_cell", (str(path),), path=path, number=number, column=column)
     try:
         return completed(Layer(**values), values.keys() | {"tensors"} & set(columns))  # type: ignore[arg-type]
     except ValueError as error:
-        raise InputError(f"{path}, line {number} ({values['name']}): {error}") from None
+        raise refusal(
+            "network.layer", (str(path),), path=path, number=number, name=values["name"], error=str(error)
+        ) from None
 
 
 def _value(column: str, cell: str) -> object:

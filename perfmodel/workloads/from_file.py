@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from perfmodel.attachments import attached
-from perfmodel.errors import InputError, nearest
+from perfmodel.errors import nearest, refusal
 from perfmodel.specs.workload import Workload
 
 
@@ -29,7 +29,7 @@ def workload_from_file(path: str | Path, sequence_length: int | None = None) -> 
     ):  # unlike Path's own, also for a name too long to be one
         path = path / "config.json"
     if sequence_length is not None and sequence_length < 1:
-        raise InputError(f"sequence length {sequence_length}: must be at least 1 token")
+        raise refusal("workload.sequence_length", "sequence_length", sequence_length=sequence_length)
     suffix = path.suffix.lower()
     if suffix == ".onnx":
         from perfmodel.workloads.from_onnx import workload_from_onnx
@@ -43,12 +43,12 @@ def workload_from_file(path: str | Path, sequence_length: int | None = None) -> 
         from perfmodel.workloads.from_csv import workload_from_csv
 
         if sequence_length is not None:
-            raise InputError(f"{path}: a table of layers is of one sequence length; leave the option out")
+            raise refusal("network.one_length").under(path)
         return workload_from_csv(path)
     if not in_request and not os.path.exists(path):
         from perfmodel.workloads.built_in import names
 
         near = nearest(path.name, names())
         hint = f"; nearest network: {', '.join(near)}" if near else ""
-        raise InputError(f"{path}: no such file{hint}")
-    raise InputError(f"{path}: not a network this reads; expected .onnx, .json (Hugging Face) or .csv")
+        raise refusal("file.no_such", hint=hint).under(path)
+    raise refusal("network.other_file").under(path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.reading import read_json
 from perfmodel.specs.architecture import Architecture
 from perfmodel.specs.workload import Workload
@@ -40,7 +40,7 @@ def workload_from_huggingface(path: str | Path, sequence_length: int | None = No
     path = Path(path)
     values = read_json(path, LIMIT, "a Hugging Face config.json")
     if not isinstance(values, dict) or not isinstance(values.get("model_type"), str):
-        raise InputError(f"{path}: no model_type; expected a Hugging Face config.json")
+        raise refusal("network.no_model_type").under(path)
     whole, text = (
         Config(path, values),
         values.get("text_config") or values.get("llm_config"),
@@ -53,7 +53,7 @@ def workload_from_huggingface(path: str | Path, sequence_length: int | None = No
         values = text
     kind = values["model_type"]
     if kind not in FAMILIES:
-        raise InputError(f"{path}: model_type {shown(kind)} is not known; known: {', '.join(FAMILIES)}")
+        raise refusal("network.model_type", kind=shown(kind), known=tuple(FAMILIES)).under(path)
     config = Config(path, values)
     architecture = FAMILIES[kind](config)
     without = left_out(whole, config, architecture)
@@ -101,7 +101,7 @@ def _images(config: Config, architecture: Architecture, sequence_length: int | N
     from perfmodel.workloads.vision_transformer import vit_layers
 
     if sequence_length is not None:
-        raise InputError(f"{config.path}: takes images; leave out the sequence length")
+        raise refusal("network.images", "sequence_length").under(config.path)
     pixels = (architecture.positions - 1) * architecture.patch_elements
     return custom_workload(
         config.path,
@@ -119,7 +119,7 @@ def _length(config: Config, architecture: Architecture, sequence_length: int | N
     length = sequence_length or min(a.positions, LONGEST_DEFAULT)
     check_positions(str(config.path), a, length)
     if a.rotary and length > a.positions:
-        raise InputError(
-            f"{config.path}: sequence length {length} is beyond max_position_embeddings, {a.positions}"
+        raise refusal("network.positions", "sequence_length", length=length, positions=a.positions).under(
+            config.path
         )
     return length

@@ -12,7 +12,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from perfmodel.errors import InputError, needed
+from perfmodel.errors import needed, refusal
 from perfmodel.reading import read_bytes
 from perfmodel.specs.workload import Workload
 from perfmodel.workloads.builder import Network, Tensor
@@ -68,7 +68,7 @@ def workload_from_onnx(path: str | Path, sequence_length: int | None = None) -> 
         reader = _Reader(path, model_of(path, read_bytes(path, LIMIT)), sequence_length)
         layers = reader.read()
     except UnicodeDecodeError:
-        raise InputError(f"{path}: not an ONNX file: a name in it is no text") from None
+        raise refusal("network.onnx_name").under(path) from None
     check_trains(path, layers, "export it with its weights (torch.onnx.export: export_params=True)")
     variant = "read from ONNX"
     remarks: tuple[str, ...] = ()
@@ -140,10 +140,12 @@ class _Reader:
                 elif size < 1 and self.sequence_length:
                     size = self.sequence_length
                 elif size < 1:
-                    raise InputError(
-                        f"{self.path}: input {value.name!r} leaves dimension {axis} "
-                        f"({dimension.dim_param or 'unnamed'}) open; give a sequence length"
-                    )
+                    raise refusal(
+                        "network.onnx_open",
+                        value=value.name,
+                        axis=axis,
+                        dim_param=dimension.dim_param or "unnamed",
+                    ).under(self.path)
                 dimension.dim_value = size
                 if axis == 0:
                     batch = batch or size
@@ -172,7 +174,7 @@ class _Reader:
             inferred = onnx.shape_inference.infer_shapes(model, data_prop=True).graph
         except Exception as error:
             first = str(error).strip().splitlines() or ["no reason given"]
-            raise InputError(f"{self.path}: its shapes do not fit together: {first[0]}") from None
+            raise refusal("network.onnx_shapes", first=first[0]).under(self.path) from None
         shapes = {**{name: shape for name, shape in stated.items() if shape}, **self.sizes}
         for value in (*inferred.input, *inferred.value_info, *inferred.output):
             dims = value.type.tensor_type.shape.dim
@@ -192,7 +194,7 @@ class _Reader:
 
     def _shape(self, name: str) -> tuple[int, ...]:
         if name not in self.shapes:
-            raise InputError(f"{self.path}: the shape of {name!r} cannot be inferred")
+            raise refusal("network.onnx_unknown_shape", name=name).under(self.path)
         return self.shapes[name]
 
     def _elements(self, name: str) -> int:
@@ -254,8 +256,8 @@ class _Reader:
             try:
                 y = self._operator(node, name)
             except (IndexError, ZeroDivisionError):
-                raise InputError(
-                    f"{self.path}: operator {name!r} ({node.op_type}) lacks an input or has wrong shapes"
+                raise refusal("network.onnx_operator", name=name, op_type=node.op_type).under(
+                    self.path
                 ) from None
             for name in outputs:
                 if name not in self.tensors:
@@ -283,10 +285,7 @@ class _Reader:
         y = handler(self, node, name) if handler else None
         if y is None:
             if kind in _PRODUCTS:
-                raise InputError(
-                    f"{self.path}: operator {name!r} ({kind}) computes matrix products that are not counted; "
-                    "expected it in terms of Conv, Gemm and MatMul"
-                )
+                raise refusal("network.onnx_products", name=name, kind=kind).under(self.path)
             self.unknown.add(kind)
             y = self._other(node, name)
         elements = self._elements(node.output[0])

@@ -6,7 +6,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from perfmodel.errors import InputError, needed
+from perfmodel.errors import needed, refusal
 
 MOST_NODES = 100_000
 SMALL = 1024
@@ -43,9 +43,9 @@ def model_of(path: str | Path, data: bytes) -> Any:
     try:
         model = onnx.ModelProto.FromString(data)
     except Exception:  # the parser's own error class is not part of onnx
-        raise InputError(f"{path}: not an ONNX file") from None
+        raise refusal("network.no_onnx").under(path) from None
     if not model.graph.node or not model.opset_import:
-        raise InputError(f"{path}: not an ONNX file, or one without operators")
+        raise refusal("network.onnx_empty").under(path)
     if len(model.graph.node) > MOST_NODES:
-        raise InputError(f"{path}: {len(model.graph.node)} operators; at most {MOST_NODES} are read")
+        raise refusal("network.onnx_large", count=len(model.graph.node), most_nodes=MOST_NODES).under(path)
     return model

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.specs.choices import Embedding
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.workload import Layer, Tables, Workload
@@ -57,15 +57,9 @@ def with_embedding(
     if asked == "replicated":
         return workload
     if not has_tables(workload):
-        raise InputError(
-            f"--embedding sharded: {workload.id} has no tables to share out; "
-            f"expected a recommender, e.g. dlrm"
-        )
+        raise refusal("tables.none", workload=workload.id)
     if scenario.strategy != "all-reduce":
-        raise InputError(
-            f"--embedding sharded goes with --strategy all-reduce, not {scenario.strategy}; "
-            f"replicated goes with all"
-        )
+        raise refusal("tables.strategy", strategy=scenario.strategy)
     apart = tables_apart(workload)
     if apart.tables is not None and scenario.world_size > (count := int(apart.tables.number)):
         warnings.append(
@@ -103,7 +97,7 @@ def tables_apart(workload: Workload) -> Workload:
     )
     layers = (*before, _looked_up_at_once(lookups), *after)
     if not any(layer.tensors for layer in layers):
-        raise InputError(f"--embedding sharded: {workload.id} has no other parameters than its tables")
+        raise refusal("tables.alone", workload=workload.id)
     tables = Tables(
         np.array([layer.parameters for layer in lookups], dtype=np.float64),
         np.array([layer.forward_elements / TRAFFIC for layer in lookups]),

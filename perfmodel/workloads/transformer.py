@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import ceil
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.specs.architecture import Architecture
 from perfmodel.specs.workload import Layer, Workload
 from perfmodel.units import plural
@@ -76,8 +76,8 @@ def check_positions(name: str, architecture: Architecture, sequence_length: int)
     """Refuse a sequence longer than the position embeddings."""
     limit = architecture.learned_positions
     if limit and sequence_length > limit:
-        raise InputError(
-            f"{name}: sequence length {sequence_length} is beyond its {limit} position embeddings"
+        raise refusal(
+            "workload.too_long", "sequence_length", name=name, sequence_length=sequence_length, limit=limit
         )
 
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.interfaces.command import Command, Context
 from perfmodel.specs.choices import Precision
 from perfmodel.specs.options import Described, OptionInfo
@@ -72,9 +72,9 @@ def run(request: DownpourRequest, context: Context) -> "Downpour":
     from perfmodel.prediction.distbelief import downpour
 
     if request.lost >= request.replicas:
-        raise InputError(f"lost = {request.lost}: expected fewer than the {request.replicas} replicas")
+        raise refusal("distbelief.lost", "lost", "replicas", lost=request.lost, replicas=request.replicas)
     if (request.replica_model is None) != (request.replica_machines == 1):
-        raise InputError("replica_model and replica_machines go together; give both or neither")
+        raise refusal("distbelief.replica", "replica_model", "replica_machines")
     given = {name: getattr(request, name) for name in _OF_SCENARIO}
     return downpour(
         Scenario(**{name: value for name, value in given.items() if value is not None}),

@@ -3,7 +3,7 @@
 import math
 from typing import TYPE_CHECKING, Annotated
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.interfaces.command import Command, Context
 from perfmodel.specs.choices import LARGEST_BATCH_SIZE
 from perfmodel.specs.options import Described
@@ -63,7 +63,7 @@ def run(request: LearningRateRequest, context: Context) -> "LearningRates":
     from perfmodel.prediction.learning_rates import learning_rates
 
     if (request.distance_constant is None) != (request.squared_distance is None):
-        raise InputError("distance_constant and squared_distance go together; give both or neither")
+        raise refusal("learning_rate.distance", "distance_constant", "squared_distance")
     result = learning_rates(
         request.base,
         float(request.base_batch),
@@ -76,7 +76,7 @@ def run(request: LearningRateRequest, context: Context) -> "LearningRates":
         noise_scale=request.noise_scale,
     )
     if not all(math.isfinite(row.learning_rate) for row in result.rows):
-        raise InputError("the learning rate overflows; are the batches in samples?")
+        raise refusal("learning_rate.overflow")
     return result
 
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.interfaces.command import Command, Context
 from perfmodel.specs.choices import LARGEST_WORLD_SIZE
 from perfmodel.specs.options import Described, OptionInfo
@@ -33,10 +33,10 @@ def point_of(given: Any) -> Point:
     pair = given.split(":") if isinstance(given, str) else given
     words = [str(each) for each in pair] if isinstance(pair, list | tuple) else []
     if len(words) != 2 or not words[0].isdecimal() or len(words[0]) > 12:
-        raise InputError(f"{given!r:.60}: expected machines and speed-up, e.g. 8:2.2")
+        raise refusal("distbelief.point_form", "point", given=given)
     machines, speedup = int(words[0]), number(words[1])
     if not (2 <= machines <= LARGEST_WORLD_SIZE and 1 <= speedup <= machines):
-        raise InputError(f"{given!r:.60}: expected at least 2 machines, and a speed-up from 1 to as many")
+        raise refusal("distbelief.point_range", "point", given=given)
     return Point(machines, speedup)
 
 
@@ -76,7 +76,7 @@ def run(request: ModelParallelRequest, context: Context) -> "ModelSpeedups":
     from perfmodel.prediction.distbelief import model_speedups
 
     if request.point is None and request.peak:
-        raise InputError("peak goes with point, the machines and the speed-up of a model of your own")
+        raise refusal("distbelief.peak", "peak", "point")
     fitted = DISTBELIEF[request.model] if request.point is None else _own(*request.point, request.peak)
     return model_speedups(fitted, request.machines)
 
@@ -89,7 +89,7 @@ def _own(machines: int, speedup: float, peak: bool) -> "FittedModel":
     contention, _ = model.contention_and_coherency()
     if contention < 0:
         most = machines**2 / (2 * machines - 1)
-        raise InputError(f"point = {machines}:{speedup:g}: the law peaks at {most:.2f} at most there")
+        raise refusal("distbelief.point_law", "point", machines=machines, speedup=speedup, most=most)
     return model
 
 

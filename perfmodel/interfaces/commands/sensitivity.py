@@ -1,9 +1,9 @@
 """``sensitivity``: what the time and the cost of an iteration depend on, or how much is enough."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.interfaces.command import Command, Context
 from perfmodel.interfaces.commands import enough
 from perfmodel.interfaces.forms import JSON, Form, csv
@@ -61,13 +61,8 @@ class Wanted(NamedTuple):
 
 
 def _wanted(text: str) -> Wanted:
-    """Return what a text such as ``servers`` or ``servers=1-16`` says.
-
-    Raises
-    ------
-    InputError : values that are no numbers
-    """
-    from perfmodel.cli.types import counts_of
+    """Return what a text such as ``servers`` or ``servers=1-16`` says."""
+    from perfmodel.cli.types import Counts
 
     name, equals, values = text.partition("=")
     name = name.strip().replace("_", "-")
@@ -75,7 +70,7 @@ def _wanted(text: str) -> Wanted:
         return Wanted(name)
     if name == "inter-link":
         return Wanted(name, tuple(part.strip() for part in values.split(",") if part.strip()))
-    return Wanted(name, counts_of(values))
+    return Wanted(name, Counts().convert(values, None, None))
 
 
 class Typed(Scenario, heading="How much is enough"):
@@ -114,11 +109,11 @@ def run(request: SensitivityRequest, context: Context) -> "SensitivityReport | E
     """
     if request.vary is not None:
         if (request.conditions or Conditions()) != Conditions():
-            raise InputError("conditions: prices, power and failures have no say in how much is enough")
+            raise refusal("sensitivity.conditions", "conditions", "vary")
         return enough.run(request, context)
     for name in ("until", "values"):
         if getattr(request, name) is not None:
-            raise InputError(f"--{name}: say what to vary: --vary servers, inter-link, nics or gpus")
+            raise refusal("sensitivity.no_vary", name, "vary", known=get_args(Varied))
     from perfmodel.calibration import calibration
     from perfmodel.sensitivity import sensitivity
     from perfmodel.sensitivity.report import sensitivity_report
@@ -283,7 +278,7 @@ _REPORT = report(_page)
 
 def _check(file: Path, request: SensitivityRequest) -> None:
     if request.vary is not None:
-        raise InputError("--report: of what the time depends on; leave --vary and --until out")
+        raise refusal("sensitivity.report")
     _REPORT.check(file, request)
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from perfmodel.economics import unknown_data_set
 from perfmodel.equations.fleets import payback_time
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, refusal
 from perfmodel.planning.fleets.job import Job
 from perfmodel.planning.fleets.market import Market, check_used, purchase_of, work_value
 from perfmodel.planning.fleets.proposals import RDMA, proposals
@@ -18,6 +17,7 @@ from perfmodel.planning.fleets.verdict import notes_of, words_of
 from perfmodel.planning.fleets.written import Addition, Fleet, joined, rate_words, read_addition, read_fleet
 from perfmodel.prediction.result import Ratio
 from perfmodel.prices import DEFAULT_SERVICE_YEARS, HOUR, YEAR
+from perfmodel.problem import Words
 from perfmodel.specs.store import Catalogue
 from perfmodel.units import plural
 
@@ -58,7 +58,7 @@ def fleets(
     fleet = joined(read_fleet(have, catalogue), catalogue)
     samples = _samples(job, length or Length())
     if deadline is not None and samples is None:
-        raise InputError("--deadline: say how long a run is, by --epochs, --samples or --tokens")
+        raise refusal("length.deadline")
     refused: list[Refused] = []
     ways = {step.policy: step for step in steps_of(job, fleet, refused)}
     before = max(ways.values(), key=lambda step: step.samples_per_second)
@@ -79,7 +79,7 @@ def fleets(
         except InputError as error:
             left_out.append(LeftOut.model_construct(option=addition.words, reason=str(error)))
     if not options:
-        raise InputError(f"--buy {left_out[-1].option}: {left_out[-1].reason}")
+        raise refusal("fleet.bought", option_=left_out[-1].option, reason=left_out[-1].reason)
     answer = Fleets.model_construct(
         workload=str(before.parts[0].prediction.scenario["workload"]),
         headline=_headline(before, fleet, job),
@@ -116,15 +116,15 @@ class _Case(NamedTuple):
 def _samples(job: Job, length: Length) -> float | None:
     given = [name for name, value in length._asdict().items() if value is not None]
     if len(given) > 1:
-        raise InputError(f"{' and '.join(f'--{name}' for name in given)}: give one")
+        raise refusal("options.one_of", known=Words(" and ".join(f"--{name}" for name in given)))
     if length.tokens is not None:
         if not job.network.sequence_length:
-            raise InputError(f"--tokens: a sample of {job.network.id} has none; give --samples or --epochs")
+            raise refusal("length.no_tokens", name=job.network.id)
         return length.tokens / job.network.sequence_length
     if length.epochs is None:
         return length.samples
     if not job.network.dataset_samples:
-        raise InputError(unknown_data_set(job.network.id))
+        raise refusal("length.unknown_data_set", workload=job.network.id)
     return length.epochs * job.network.dataset_samples
 
 

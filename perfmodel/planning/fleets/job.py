@@ -8,11 +8,12 @@ from functools import cached_property
 from typing import Any
 
 from perfmodel.calibration import Calibration, constants_of
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.planning.fleets.written import Fleet, Group
 from perfmodel.planning.goal import OF_LAYOUT, Goal
 from perfmodel.planning.layouts import fastest_layout
 from perfmodel.prediction import Prediction, predict
+from perfmodel.problem import Words
 from perfmodel.resolve import resolve
 from perfmodel.sharing import sharing_option, stack_of
 from perfmodel.specs.laid_out import laid_out
@@ -42,7 +43,7 @@ class Job:
         asked = Scenario(**options)
         self.scenario = laid_out(asked) if sharing_option(asked) else asked
         if self.scenario.strategy != "all-reduce":
-            raise InputError(f"--strategy {self.scenario.strategy}: fleets train by all-reduce; leave it out")
+            raise refusal("fleet.strategy", strategy=self.scenario.strategy)
         self._predicted: dict[Any, Prediction] = {}
 
     @cached_property
@@ -115,9 +116,14 @@ class Job:
         plan, _, reason = fastest_layout(goal, setting, self.network, self.constants, whole)
         if plan is None:
             kinds = "" if whole is None else f", replicas on {fleet}"
-            raise InputError(
-                f"{reason}: {self.scenario.workload} on {fleet.gpus} x {group.accelerator}, "
-                f"{batch:,} samples a step (--global-batch-size){kinds}"
+            raise refusal(
+                "fleet.reason",
+                reason=Words(reason),
+                workload=self.scenario.workload,
+                gpus=fleet.gpus,
+                accelerator=group.accelerator,
+                batch=batch,
+                kinds=kinds,
             )
         return {name: plan["layout"][name] for name in OF_LAYOUT} | {
             "framework": stack,

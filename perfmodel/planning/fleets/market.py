@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from perfmodel.economics import KWH, rates
 from perfmodel.equations.fleets import fat_tree_switches
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, refusal
 from perfmodel.planning.fleets.proposals import RDMA
 from perfmodel.planning.fleets.result import Item, Purchase, WorkValue
 from perfmodel.planning.fleets.step import FleetStep
@@ -64,7 +64,7 @@ def check_used(market: Market, have: Fleet, additions: Sequence[Addition]) -> No
         for name in given:
             if name != ANY and name not in used:
                 known = ", ".join(sorted(str(one) for one in used if one)) or "none"
-                raise InputError(f"{option} {name}: no option has it; expected one of {known}")
+                raise refusal("fleet.no_option", option, name=name, known=known)
 
 
 def work_value(have: Fleet, market: Market, catalogue: Catalogue) -> WorkValue | None:
@@ -247,11 +247,11 @@ def switches(ports: int, each: int) -> int:
     (1, 8, 6)
     """
     if each < 2:
-        raise InputError(f"--switch-ports {each}: expected at least 2")
+        raise refusal("switch.ports", each=each)
     for levels in range(1, MOST_LEVELS + 1):
         if ports <= each * (each / 2) ** (levels - 1):
             return int(fat_tree_switches(ports, each, levels))
-    raise InputError(f"{ports:,} ports are more than three levels of switches with {each} ports join")
+    raise refusal("switch.levels", ports=ports, each=each)
 
 
 def _electricity(step: FleetStep, rented: set[str], market: Market, catalogue: Catalogue) -> float:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.planning.fleets.job import Layout
 from perfmodel.planning.fleets.written import Fleet, Group
 from perfmodel.prediction import Prediction
@@ -59,10 +59,7 @@ def units_of(fleet: Fleet, predictions: Mapping[Group, Prediction], layout: Layo
             int(first.scenario["local_batch_size"]), {group: group.gpus for group in fleet.groups}, most
         )
     if (together := EVERY_MICRO_BATCH.get(layout["sharding"])) is not None:
-        raise InputError(
-            f"{together} by all replicas together at every micro-batch ({layout['sharding']}), so that none "
-            "can run more of them than another"
-        )
+        raise refusal("fleet.shares", together=together, sharding=layout["sharding"])
     words: Mapping[str, Any] = first.layout or {}
     ranks = fleet.gpus // int(words["data_parallel"])
     count = {group: group.gpus // ranks for group in fleet.groups}

@@ -7,12 +7,13 @@ from typing import Any, Literal, NamedTuple
 
 from perfmodel.equations.fleets import share_by_speed
 from perfmodel.equations.heterogeneous import slowest_of_kinds
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, refusal
 from perfmodel.planning.fleets.job import Job, Layout
 from perfmodel.planning.fleets.shares import shares_beside, units_of, whole_shares
 from perfmodel.planning.fleets.written import Fleet, Group
 from perfmodel.prediction import Prediction
 from perfmodel.prediction.assemble import settled
+from perfmodel.problem import Words
 from perfmodel.specs.scenario import Scenario
 from perfmodel.step.stragglers import law_of
 from perfmodel.step.terms import of_kind
@@ -92,7 +93,7 @@ def steps_of(job: Job, fleet: Fleet, refused: list[Refused] | None = None) -> li
     """
     if len(fleet.groups) == 1:
         return [_of_one_kind(job, fleet)]
-    failures: list[str] = []
+    failures: list[InputError] = []
     layouts = _layouts(job, fleet, failures)
     steps: list[FleetStep] = []
     for policy, step_by in _BY_POLICY.items():
@@ -101,14 +102,14 @@ def steps_of(job: Job, fleet: Fleet, refused: list[Refused] | None = None) -> li
             try:
                 possible.append(step_by(job, fleet, layout))
             except InputError as error:
-                reasons.append(str(error))
+                reasons.append(error)
         if possible:
             steps.append(max(possible, key=lambda step: step.samples_per_second))
         elif refused is not None:
-            refused.append(Refused(policy, reasons[-1]))
+            refused.append(Refused(policy, str(reasons[-1])))
         failures = failures or reasons
     if not steps:
-        raise InputError(failures[0])
+        raise failures[0]
     return steps
 
 
@@ -157,14 +158,14 @@ def _rounder(machines: int) -> list[int]:
     return list(dict.fromkeys(machines >> k << k for k in range(machines.bit_length())))
 
 
-def _layouts(job: Job, fleet: Fleet, failures: list[str]) -> list[Layout | None]:
+def _layouts(job: Job, fleet: Fleet, failures: list[InputError]) -> list[Layout | None]:
     """The layouts to try: the fastest of each kind."""
     layouts: list[Layout | None] = []
     for group in fleet.groups:
         try:
             layout = job.layout(group, fleet)
         except InputError as error:
-            failures.append(str(error))
+            failures.append(error)
             continue
         if layout is None:
             return [None]
@@ -266,10 +267,7 @@ def _part(job: Job, fleet: Fleet, group: Group, layout: Layout | None, share: in
 
 def _check_mixed(prediction: Prediction) -> None:
     if any(one.group == "tables" for one in prediction.traffic):
-        raise InputError(
-            "embedding tables that are shared out over unlike machines are not predicted; "
-            "give --embedding replicated, or machines of one kind"
-        )
+        raise refusal("fleet.tables")
 
 
 def _check_memory(prediction: Prediction, group: Group) -> None:
@@ -278,4 +276,4 @@ def _check_memory(prediction: Prediction, group: Group) -> None:
         most = memory.largest_local_batch_size
         batch = prediction.scenario["local_batch_size"]
         hint = f"at most {most} do (--local-batch-size)" if most else "not even one sample does"
-        raise InputError(f"{batch} samples do not fit on one {group.accelerator}: {hint}")
+        raise refusal("fleet.batch", batch=batch, accelerator=group.accelerator, hint=Words(hint))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, refusal
 from perfmodel.named import id_of
 from perfmodel.specs.store import Catalogue
 from perfmodel.units import show
@@ -98,7 +98,7 @@ def read_fleet(text: str, catalogue: Catalogue) -> tuple[Group, ...]:
     """
     addition = read_addition(text, catalogue, "--have")
     if addition.network is not None or not addition.groups:
-        raise InputError(f"--have {text!r:.60}: expected machines, such as '{_EXAMPLE}'")
+        raise refusal("fleet.have", text=text, example=_EXAMPLE)
     return addition.groups
 
 
@@ -113,14 +113,14 @@ def read_addition(text: str, catalogue: Catalogue, option: str = "--buy") -> Add
     network: str | None = None
     parts = [part.strip() for part in text.split("+")]
     if not all(parts):
-        raise InputError(f"{option} {text!r:.60}: expected for example '4 x dgx-h100' or 'ib-ndr-400g'")
+        raise refusal("fleet.malformed", option, text=text)
     for part in parts:
         match = _GROUP.fullmatch(part)
         if match is not None:
             groups.append(_group(option, part, int(match[1]), match[2], catalogue))
             continue
         if network is not None:
-            raise InputError(f"{option} {text!r:.60}: names two networks; give each an option of its own")
+            raise refusal("fleet.two_networks", option, text=text)
         network = _network(option, part, catalogue)
     words = " + ".join([*map(_written, groups), *([network] if network else [])])
     return Addition(words, tuple(groups), network)
@@ -137,29 +137,34 @@ def _network(option: str, part: str, catalogue: Catalogue) -> str:
         try:
             node = node_id(part, catalogue)
         except InputError:
-            raise InputError(f"{option} {part}: {error}") from None
-        raise InputError(f"{option} {part}: say how many machines, e.g. '4 x {node}'") from None
+            raise error.under(said=f"{option} {part}") from None
+        raise refusal("fleet.no_count", option, part=part, node=node) from None
 
 
 def _group(option: str, part: str, machines: int, name: str, catalogue: Catalogue) -> Group:
     if not 1 <= machines <= MOST_MACHINES:
-        raise InputError(f"{option} {part}: expected 1 to {MOST_MACHINES:,} machines")
+        raise refusal("fleet.count", option, part=part, most_machines=MOST_MACHINES)
     name, at, link = (word.strip() for word in name.partition("@"))
     name, slash, accelerator = (word.strip() for word in name.partition("/"))
     if at and not link:
-        raise InputError(f"{option} {part}: expected a link after @, e.g. '{_EXAMPLE}'")
+        raise refusal("fleet.no_link", option, part=part, example=_EXAMPLE)
     try:
         node = catalogue.node(node_id(name, catalogue))
         link_id = id_of("links between nodes", link, catalogue) if link else None
         held = catalogue.accelerator(accelerator).id if slash else node.accelerator
     except InputError as error:
-        raise InputError(f"{option} {part}: {error}") from None
+        raise error.under(said=f"{option} {part}") from None
     if held is None:
-        raise InputError(
-            f"{option} {part}: {node.id} takes any accelerator; say which: '{machines} x {node.id}/NAME'"
-        )
+        raise refusal("fleet.any_accelerator", option, part=part, node=node.id, machines=machines)
     if node.accelerator is not None and held != node.accelerator:
-        raise InputError(f"{option} {part}: {node.id} holds {node.accelerator}, not {held}")
+        raise refusal(
+            "fleet.other_accelerator",
+            option,
+            part=part,
+            node=node.id,
+            accelerator=node.accelerator,
+            held=held,
+        )
     takes_any = node.accelerator is None
     return Group(machines, node.id, held, node.accelerators, link_id, node.nics or 1, takes_any)
 
@@ -194,19 +199,16 @@ def joined(
     groups = _merged(every)
     if len(every) == 1 and every[0].machines == 1:
         if addition is not None and addition.network is not None:
-            raise InputError("one machine has no use for a network between machines")
+            raise refusal("fleet.one_machine")
         return Fleet(groups, every[0].link, every[0].nics, tuple(every))
     missing = [group.node for group in every if group.link is None]
     if missing:
-        raise InputError(f"{missing[0]} has no usual network: name it, e.g. '{missing[0]}@ib-hdr-200g'")
+        raise refusal("fleet.no_usual_network", missing=missing[0])
     ports = [(str(group.link), group.nics) for group in every]
     kinds = {catalogue.link(link).kind: link for link, _ in ports}
     if len(kinds) > 1:
         one, other = list(kinds.values())[:2]
-        raise InputError(
-            f"{one} and {other} do not join: name one network for all machines, e.g. '+ {other}', "
-            f"or the bought machines' with @{one}"
-        )
+        raise refusal("fleet.not_joined", one=one, other=other)
     slowest = min(ports, key=lambda port: port[1] * catalogue.link(port[0]).bandwidth.value)
     return Fleet(groups, slowest[0], slowest[1], tuple(every))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 
 MOST_LAYERS = 10_000
 """Ten times the deepest that anybody trained (DeepNet's 1,000)."""
@@ -33,11 +33,11 @@ class Config:
             return default
         bound = f"above {smallest - 1}" if smallest else "of at least 0"
         if value is None:
-            raise InputError(f"{self.path}: {key} is missing; expected a whole number {bound}")
+            raise refusal("network.key_missing", key=key, bound=bound).under(self.path)
         if isinstance(value, bool) or not isinstance(value, int) or not smallest <= value <= largest:
-            raise InputError(
-                f"{self.path}: {key} is {shown(value)}; expected a whole number {bound}, at most {largest:,}"
-            )
+            raise refusal(
+                "network.key_whole", key=key, shown=shown(value), bound=bound, largest=largest
+            ).under(self.path)
         return value
 
     def layers(self, key: str, default: int | None = None) -> int:
@@ -48,28 +48,28 @@ class Config:
         """Return true or false."""
         value = self.values.get(key, default)
         if not isinstance(value, bool):
-            raise InputError(f"{self.path}: {key} is {shown(value)}; expected true or false")
+            raise refusal("network.key_flag", key=key, shown=shown(value)).under(self.path)
         return value
 
     def items(self, key: str) -> list[Any]:
         """Return a list; empty where the file has none, or null."""
         value = self.values.get(key) or []
         if not isinstance(value, list):
-            raise InputError(f"{self.path}: {key} is {shown(value)}; expected a list")
+            raise refusal("network.key_list", key=key, shown=shown(value)).under(self.path)
         return value
 
     def table(self, key: str) -> Config:
         """Return the values of a table; none where the file has none."""
         value = self.values.get(key) or {}
         if not isinstance(value, dict):
-            raise InputError(f"{self.path}: {key} is {shown(value)}; expected a table")
+            raise refusal("network.key_table", key=key, shown=shown(value)).under(self.path)
         return Config(self.path, value)
 
     def class_name(self) -> str:
         """Return the first of ``architectures``; empty where the file has none."""
         names = self.values.get("architectures") or [""]
         if not isinstance(names, list) or not isinstance(names[0], str):
-            raise InputError(f"{self.path}: architectures is {shown(names)}; expected a list of class names")
+            raise refusal("network.architectures", names=shown(names)).under(self.path)
         return names[0]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.specs.architecture import Architecture
 from perfmodel.workloads.huggingface.config import Config
 from perfmodel.workloads.huggingface.widths import BIASES, share, widths_of
@@ -78,9 +78,9 @@ def vit(config: Config) -> Architecture:
     hidden, heads = config.whole("hidden_size"), config.whole("num_attention_heads")
     image, patch = config.whole("image_size", 224), config.whole("patch_size", 16)
     if config.whole("num_channels", COLOURS) != COLOURS:
-        raise InputError(f"{config.path}: num_channels is not {COLOURS}: only colour images are read")
+        raise refusal("network.colours", colours=COLOURS).under(config.path)
     if image % patch:
-        raise InputError(f"{config.path}: image_size is {image}; expected a multiple of {patch}, patch_size")
+        raise refusal("network.patches", image=image, patch=patch).under(config.path)
     tokens = (image // patch) ** 2 + 1
     return Architecture(
         hidden=hidden,

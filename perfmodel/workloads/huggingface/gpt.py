@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.specs.architecture import Architecture
 from perfmodel.workloads.huggingface.config import Config
 from perfmodel.workloads.huggingface.widths import BIASES, GPT2_KEYS, widths_of
@@ -66,9 +66,7 @@ def opt(config: Config) -> Architecture:
     widths = widths_of(config, learned=True)
     widths["learned_positions"] += 2  # the first two stand for padding
     if config.whole("word_embed_proj_dim", widths["hidden"]) != widths["hidden"]:
-        raise InputError(
-            f"{config.path}: word_embed_proj_dim is not hidden_size, as in OPT-350M: only equal ones are read"
-        )
+        raise refusal("network.projection").under(config.path)
     return Architecture(
         **widths,
         **BIASES,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.specs.architecture import Architecture
 from perfmodel.workloads.huggingface.config import MOST_EXPERTS, Config
 from perfmodel.workloads.huggingface.widths import widths_of
@@ -46,9 +46,7 @@ def _experts(config: Config, count: str, width: str, default: int | None = None)
         return {}
     top_k = config.whole("num_experts_per_tok")
     if top_k > experts:
-        raise InputError(
-            f"{config.path}: num_experts_per_tok is {top_k}; expected at most {experts}, {count}"
-        )
+        raise refusal("network.top_experts", top_k=top_k, experts=experts, count=count).under(config.path)
     return {"experts": experts, "top_k": top_k, "expert_feed_forward": config.whole(width)}
 
 
@@ -65,16 +63,13 @@ def _qwen_experts(config: Config) -> dict[str, int]:
     """Experts in every ``decoder_sparse_step``-th layer but in none of ``mlp_only_layers``, the first."""
     dense = config.items("mlp_only_layers")
     if dense != list(range(len(dense))):
-        raise InputError(
-            f"{config.path}: mlp_only_layers is {dense}; this reads only the first layers, in order"
-        )
+        raise refusal("network.dense_layers", dense=dense).under(config.path)
     result = _experts(config, "num_experts", "moe_intermediate_size", 0)
     shared = config.whole("shared_expert_intermediate_size", 0, smallest=0)
     if result and shared % result["expert_feed_forward"]:
-        raise InputError(
-            f"{config.path}: shared_expert_intermediate_size is {shared}; expected a multiple of "
-            f"moe_intermediate_size, {result['expert_feed_forward']}"
-        )
+        raise refusal(
+            "network.shared_expert", shared=shared, expert_feed_forward=result["expert_feed_forward"]
+        ).under(config.path)
     return result and {
         **result,
         "shared_experts": shared // result["expert_feed_forward"],

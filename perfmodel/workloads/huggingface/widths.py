@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from perfmodel.errors import InputError
+from perfmodel.errors import refusal
 from perfmodel.workloads.huggingface.config import Config
 
 LONGEST_DEFAULT = 4096
@@ -47,7 +47,7 @@ def widths_of(
     layers = config.layers(named["layers"])
     kv_heads = config.whole("num_key_value_heads", heads)
     if heads % kv_heads:
-        raise InputError(f"{config.path}: num_key_value_heads is {kv_heads}; expected a divisor of {heads}")
+        raise refusal("network.key_heads", kv_heads=kv_heads, heads=heads).under(config.path)
     positions = config.whole(named["positions"], None if learned else LONGEST_DEFAULT)
     return {
         "hidden": hidden,
@@ -64,5 +64,5 @@ def widths_of(
 def share(config: Config, hidden: int, heads: int) -> int:
     """Return the features of one head."""
     if hidden % heads:
-        raise InputError(f"{config.path}: hidden size {hidden}; expected a multiple of {heads}, its heads")
+        raise refusal("network.heads", hidden=hidden, heads=heads).under(config.path)
     return hidden // heads

@@ -1,0 +1,5 @@
+"""What ``cite`` prints."""
+
+MESSAGES = {
+    "cite.forms": "--json and --bibtex: give one of them",
+}

@@ -1,0 +1,5 @@
+"""Keys that a table does not have."""
+
+MESSAGES = {
+    "field.unknown": "unknown {called} {name!r}; {right}",
+}

@@ -1,0 +1,33 @@
+"""Layouts of transformers."""
+
+MESSAGES = {
+    "layout.no_machine": "give --node or --accelerator, e.g. --node dgx-h100",
+    "layout.sums": "{option}{value} is of a layout, whose gradients {known} sums, not --strategy "
+    "{strategy}: leave one of them out",
+    "layout.fsdp_sharding": "--strategy fsdp is --sharding zero3, not {sharding}",
+    "layout.micro_batch": "--micro-batch-size: that is of a layout, {layouts}; without one the "
+    "batch of a GPU is --local-batch-size",
+    "layout.only": "{option}{value} goes with a layout, {layouts}",
+    "layout.no_architecture": "{option}{value}: {workload} is no transformer whose architecture and tokens "
+    "are known, e.g. llama-3-8b",
+    "layout.indivisible": "--tensor-parallel x --pipeline-parallel x --context-parallel = {replica} "
+    "does not divide {world_size} GPUs",
+    "layout.stages": "--pipeline-parallel {stages} x --virtual-stages {chunks} is more than {layers} layers",
+    "layout.chunks": "--virtual-stages: {accumulation_steps} micro-batches do not divide by {stages} stages",
+    "layout.no_experts": "--expert-parallel: the network has no experts",
+    "layout.experts": "--expert-parallel {expert_parallel} does not divide data x context "
+    "parallelism, {replicas}: experts are dealt out over those ranks, not over tensor-parallel ones",
+    "layout.lora": "--lora {rank}: the most is {hidden}, the features of a layer; 8 to 64 are usual",
+    "layout.degree": "{name} {degree} does not divide {whole} {what}",
+    "layout.copies": "{workload}: copies of the whole network are trained; there is no layout",
+    "layout.no_transformer": "{workload} is no transformer whose architecture is known; try llama-3-8b",
+    "layout.micro_batches": "{micro_batches} micro-batches do not divide by {stages} stages of "
+    "several chunks",
+    "layout.too_long": "a schedule of {micro_batches} micro-batches on {stages} stages of {chunks} "
+    "chunks is too long to draw; up to {most_blocks:,} passes are",
+    "layout.none": "no layout of {name} on {gpus} accelerators: {rejected}",
+    "layout.too_few": "no layout of {name} fits {gpus} x {chip}: the least needs {least} of {most}; "
+    "{enough} are enough: {layout} takes {time} a step",
+    "layout.no_memory": "no layout of {name} fits {gpus} x {chip}: the least needs {least} of {most}; "
+    "take more accelerators, or a smaller batch or sequence",
+}

@@ -1,0 +1,8 @@
+"""The list of rows that were predicted before they were learned from."""
+
+MESSAGES = {
+    "ledger.missing_rows": "{name}: {count} new rows have no entry in the ledger, the first is "
+    "{missing}: before anything learns from them, run perfmodel validate --data FILE --ledger "
+    "validation/ledger.csv",
+    "ledger.malformed": "expected a ledger, whose columns are {known}",
+}

@@ -1,0 +1,6 @@
+"""Names that nobody knows."""
+
+MESSAGES = {
+    "name.unknown": "unknown {called} {name!r}; {right}",
+    "name.ambiguous": "{kind} {typed!r} fits {shown}; name one of them",
+}

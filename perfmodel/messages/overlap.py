@@ -1,0 +1,5 @@
+"""Communication that overlaps computation."""
+
+MESSAGES = {
+    "overlap.not_possible": "--overlap {asked}: {why}",
+}

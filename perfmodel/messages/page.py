@@ -1,0 +1,5 @@
+"""Pages of an answer."""
+
+MESSAGES = {
+    "page.offset": "offset = {offset} goes with limit, the plans of a page",
+}

@@ -1,0 +1,13 @@
+"""Prices."""
+
+MESSAGES = {
+    "price.exclusive_of": "--price and --purchase-price of {both}: give one",
+    "price.same_machine": "{option}: {called} and {name} are the same machine; give one price",
+    "price.bought_plan": "--service-years and --used-fraction need --purchase-price NODE=USD",
+    "price.electricity_plan": "--electricity-price: a rent includes it; give --price or "
+    "--purchase-price NODE=USD",
+    "price.exclusive": "--price and --purchase-price: give one",
+    "price.bought": "--service-years and --used-fraction need --purchase-price",
+    "price.electricity": "--electricity-price: a rent includes it; give --price or --purchase-price with it",
+    "price.unknown": "no known price of {node} in {region!r}; {right}",
+}

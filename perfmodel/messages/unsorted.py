@@ -1,0 +1,5 @@
+"""Sentences that were not sorted yet."""
+
+MESSAGES = {
+    "unsorted": "{words}",
+}

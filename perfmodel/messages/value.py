@@ -1,0 +1,7 @@
+"""Values that do not fit their field."""
+
+MESSAGES = {
+    "value.invalid": "{field} = {value}: expected {expected}",
+    "value.missing": "{field}: the key is missing",
+    "value.refused": "{cause}",
+}
