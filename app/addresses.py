@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 import streamlit
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from app.menu import PAGES, UNKNOWN
+from app.menu import MORE, PAGES, UNKNOWN
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -25,7 +25,7 @@ FILES = {file.name for file in STATIC.iterdir() if file.is_file()} - {"index.htm
 CORE = "_stcore"
 FOLDERS = {CORE, "component", "media", "static"}
 """What below the root is Streamlit's own."""
-KNOWN = {name for name, _ in PAGES} | {UNKNOWN}
+KNOWN = {name for name, _ in (*PAGES, *MORE)} | {UNKNOWN}
 _WHERE_THE_APP_RUNS = (
     "<script>window.__streamlit = { BACKEND_BASE_URL: new URL('./', location.href).href };</script>"
 )

@@ -14,26 +14,28 @@ import streamlit as st
 from app import bounded, layout_work, quote_work, searches, session_hardware, walks
 from app.goal_keywords import keywords_of
 from app.search_worker import Searched, counted
-from perfmodel.api.compare import compare
-from perfmodel.api.layouts import Layouts
-from perfmodel.api.predict import predicted
-from perfmodel.api.stragglers import Stragglers, stragglers
-from perfmodel.cli.app import SERVER, TOKEN
-from perfmodel.client import Client, ServiceError
-from perfmodel.client.connection import refusal_of
-from perfmodel.collectives.place import Point
-from perfmodel.comparison import Comparison, case_of
-from perfmodel.errors import InputError
+from perfmodel.core.errors import InputError
+from perfmodel.decide.comparison import Comparison, case_of
+from perfmodel.decide.planning import Goal
+from perfmodel.decide.planning.caveats import harder
+from perfmodel.decide.quote import Checked, Quote
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.api.compare import compare
+from perfmodel.interfaces.api.layouts import Layouts
+from perfmodel.interfaces.api.predict import predicted
+from perfmodel.interfaces.api.stragglers import Stragglers, stragglers
 from perfmodel.interfaces.calls import learning_rate
-from perfmodel.planning import Goal
-from perfmodel.planning.caveats import harder
-from perfmodel.prediction import Prediction, predict
-from perfmodel.prediction.collective import Collective, algorithms, collective
-from perfmodel.prediction.learning_rates import LearningRates
-from perfmodel.quote import Checked, Quote
-from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
+from perfmodel.interfaces.cli.app import SERVER, TOKEN
+from perfmodel.interfaces.client import Client, ServiceError
+from perfmodel.interfaces.client.connection import refusal_of
+from perfmodel.interfaces.command import Command, Context
+from perfmodel.interfaces.function import request_of
+from perfmodel.model.collectives.place import Point
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import Prediction, predict
+from perfmodel.model.prediction.collectives.collective import Collective, algorithms, collective
+from perfmodel.model.prediction.training.learning_rates import LearningRates
 
 
 class Compared(NamedTuple):
@@ -58,6 +60,10 @@ class Answering:
         """Return a prediction."""
         return predict(scenario, self.catalogue)
 
+    def answer(self, one: Command, given: Mapping[str, Any]) -> Any:
+        """Return the answer of a command of the register, whose fields were given."""
+        return one.run(request_of(one, (), given), Context(self.catalogue))
+
     def predict_each(self, scenarios: Sequence[Scenario]) -> list[Prediction]:
         """Return a prediction of each scenario."""
         return [self.predict(each) for each in scenarios]
@@ -69,7 +75,7 @@ class Answering:
 
     def explain(self, scenario: Scenario) -> Any:
         """Return the equations of a prediction."""
-        from perfmodel.explanations import explain
+        from perfmodel.decide.explanations import explain
 
         return explain(scenario, self.catalogue)
 
@@ -148,6 +154,9 @@ class _AnsweringByService(Answering):
 
     def predict(self, scenario: Scenario) -> Prediction:
         return self._client.predict(scenario)
+
+    def answer(self, one: Command, given: Mapping[str, Any]) -> Any:
+        return self._client.answer_of(one.name, given)
 
     def predict_each(self, scenarios: Sequence[Scenario]) -> list[Prediction]:
         rows = self._client.predict_many(scenarios)

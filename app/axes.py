@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from app.figure import Figure
-from perfmodel.units import duration, many, show
+from perfmodel.core.units import duration, many, show
 
 SHOWN = ("s", "B", "B/s", "FLOP/s")
 """Units whose prefixes people write."""

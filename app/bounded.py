@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from perfmodel.errors import InputError
+from perfmodel.core.errors import InputError
 
 AT_ONCE = 2
 """Pieces of all sessions together; a search of every machine takes a third of a GB while it runs."""

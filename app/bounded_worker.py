@@ -10,7 +10,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from perfmodel.errors import InputError
+from perfmodel.core.errors import InputError
 
 NICE = 5
 """Pages, which the app draws itself, come first."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import click
 
 from app.options import MONEY, SCENARIO, YES_OR_NO, Option, options, some_of, text_of, written
-from perfmodel.specs.scenario import field_of, laid_over
+from perfmodel.model.options.scenario import field_of, laid_over
 
 LETTERS = ("b", "c", "d", "e", "f")
 """Of the cases beside the first, which is ``a``."""

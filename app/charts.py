@@ -13,15 +13,15 @@ import streamlit as st
 from app import axes, colours, numbers_first
 from app.figure import Figure
 from app.fills import filled
-from perfmodel.prediction import Prediction
-from perfmodel.step.terms import TERMS, sent
-from perfmodel.units import dollars, show
+from perfmodel.core.units import dollars, show
+from perfmodel.model.prediction import Prediction
+from perfmodel.model.step.terms import TERMS, sent
 
 # plotly looks at pandas where it is loaded, which another session may be half way through doing
 import_module("pandas")
 
 if TYPE_CHECKING:
-    from perfmodel.accuracy import Row
+    from perfmodel.evidence.accuracy import Row
 
 COLOURS = colours.COLOURS
 BLUE, ORANGE, GREEN, PINK, SKY, RED, GREY, OLIVE = COLOURS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfmodel.step.terms import TERMS
+from perfmodel.model.step.terms import TERMS
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C8C8C", "#B8A800")
 """Okabe and Ito's, those that show on white and on black."""

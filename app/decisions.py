@@ -8,18 +8,18 @@ from typing import Any
 from app import memory_chart
 from app.looks import labelled
 from app.memory_chart import GIB
-from perfmodel.comparison import Comparison
-from perfmodel.prediction import Prediction
-from perfmodel.prediction.result import Ratio, sureness
-from perfmodel.quote import Checked
-from perfmodel.quote.listing import worst_first
-from perfmodel.quote.sentence import BETTER, needs_reached, open_clause, reached_words
-from perfmodel.quote.verdict import percent
-from perfmodel.quote.words import shown, software_words
-from perfmodel.reports.figures import run_words
-from perfmodel.step.terms import bound_words, by_bound
-from perfmodel.transformers.words import in_full
-from perfmodel.units import plural, show, show_range, three_digits
+from perfmodel.core.units import plural, show, show_range, three_digits
+from perfmodel.decide.comparison import Comparison
+from perfmodel.decide.quote import Checked
+from perfmodel.decide.quote.claim_judgement import percent
+from perfmodel.decide.quote.claim_words import shown, software_words
+from perfmodel.decide.quote.listing import worst_first
+from perfmodel.decide.quote.sentence import BETTER, needs_reached, open_clause, reached_words
+from perfmodel.interfaces.reports.figures import run_words
+from perfmodel.model.prediction import Prediction
+from perfmodel.model.prediction.result import Ratio, sureness
+from perfmodel.model.step.terms import bound_words, by_bound
+from perfmodel.model.transformers.layout_words import in_full
 
 SURE = 0.9
 """Probability that one job is faster from which a page says to take it."""

@@ -8,17 +8,17 @@ from typing import Any, NamedTuple
 
 from app.answering import answering
 from app.options import values
-from perfmodel.calibration import before_fit
-from perfmodel.collectives.place import Point
+from perfmodel.core.errors import InputError
+from perfmodel.core.units import show
 from perfmodel.equations.bandwidths import algorithm_bandwidth, bus_bandwidth
 from perfmodel.equations.crossover import crossover_bytes
 from perfmodel.equations.parameter_server import parameter_server_time
-from perfmodel.errors import InputError
-from perfmodel.prediction.collective_fabric import fabric_of
-from perfmodel.resolve import DEFAULT_ACCELERATOR
-from perfmodel.specs.store import Catalogue
-from perfmodel.step.ports import bulk_bandwidth
-from perfmodel.units import show
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.collectives.place import Point
+from perfmodel.model.fitted.calibration import before_fit
+from perfmodel.model.prediction.collectives.collective_fabric import fabric_of
+from perfmodel.model.setting.resolve import DEFAULT_ACCELERATOR
+from perfmodel.model.step.ports import bulk_bandwidth
 
 SERVER = "parameter-server"
 NCCL = "NCCL's choice"

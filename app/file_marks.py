@@ -21,6 +21,7 @@ USED: dict[str, tuple[Kind, ...]] = {
     "transformers": ("specs", "network"),
     "communication": ("specs",),
     "hardware": ("specs",),
+    **dict.fromkeys(("compression", "downpour", "servers"), ("specs",)),
     "stragglers": ("times",),
     "trace": ("specs", "calibration", "profile", "trace"),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from perfmodel.planning import Goal
+from perfmodel.decide.planning import Goal
 
 PYTHON_NAMES = {"max_global_batch": "max_global_batch_size"}
 """Of a goal, where ``perfmodel.plan`` has another name for it."""

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 from app import session_hardware
 from app.file_marks import Mark, in_use, use
-from perfmodel.errors import InputError
-from perfmodel.resources import folder as data_folder
-from perfmodel.spec_quality import report
-from perfmodel.specs.kinds import Kind
-from perfmodel.specs.numbers import number_rows, number_text
-from perfmodel.specs.provenance import Quantity, SourcedSpec
-from perfmodel.specs.store import Catalogue
-from perfmodel.units import parse
+from perfmodel.core.errors import InputError
+from perfmodel.core.files.resources import folder as data_folder
+from perfmodel.core.units import parse
+from perfmodel.evidence.spec_quality import report
+from perfmodel.hardware.catalogue.kinds import Kind
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.numbers import number_rows, number_text
+from perfmodel.hardware.provenance import Quantity, SourcedSpec
 
 LARGEST = 100_000
 """Characters of a spec file somebody hands over."""

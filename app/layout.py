@@ -7,7 +7,7 @@ import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from itertools import chain
+from itertools import chain, groupby
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -18,10 +18,10 @@ from app.answering import answering
 from app.options import BASIC, MONEY, MORE, Option, as_command, as_python, options, scenario
 from app.plain import plain
 from app.state import START, chosen, close_page, open_page, show_mistake, widget
-from perfmodel.errors import InputError
-from perfmodel.prediction import Prediction
-from perfmodel.reports.page import Page
-from perfmodel.specs.scenario import Scenario
+from perfmodel.core.errors import InputError
+from perfmodel.interfaces.reports.page import Page
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import Prediction
 
 
 class Asked(NamedTuple):
@@ -55,12 +55,13 @@ BATCHES = ("local-batch-size", "global-batch-size")
 """Options that exclude each other; the one changed last counts."""
 
 
+MORE_OPTIONS = "More options"
 ABREAST = 3
 """Folds side by side."""
 CALIBRATION = "calibration"
 TAKES_SPECS = {
     *("predict", "scale", "compare", "sensitivity", "plan", "check-quote", "layouts", "explain"),
-    *("collective", "specs", "trace"),
+    *("collective", "specs", "trace", "compression", "downpour", "servers"),
 }
 """Commands that take hardware of one's own."""
 TAKES_FILES = {
@@ -96,7 +97,7 @@ def ask_scenario(
     money : whether prices, power and failures matter here
     columns, picture, counts : as of ``ask``
     """
-    groups = {"": BASIC, "More options": MORE, **({"Prices, power, failures": MONEY} if money else {})}
+    groups = {"": BASIC, MORE_OPTIONS: MORE, **({"Prices, power, failures": MONEY} if money else {})}
     known = {
         heading: [options()[name] for name in names if name not in without]
         for heading, names in groups.items()
@@ -160,8 +161,8 @@ def ask(
             if is_open and heading == layout_options.HEADING:
                 layout_options.draw_options([known[option.name] for option in members], lambda: chosen(known))
                 continue
-            for option in members if is_open else ():
-                widget(known[option.name])
+            if is_open:
+                _drawn([known[option.name] for option in members], titled=heading == MORE_OPTIONS)
     with st.sidebar:
         _brought(page)
     if body:
@@ -179,6 +180,15 @@ def ask(
                 widget(known[option.name])
     close_page(page, known, top)
     return Asked(chosen(known), top)
+
+
+def _drawn(members: Sequence[Option], titled: bool) -> None:
+    """Draw options one below the other; many stand under the headings of the command line's help."""
+    for heading, some in groupby(members, key=lambda option: option.heading if titled else ""):
+        if heading:
+            st.caption(heading)
+        for option in some:
+            widget(option)
 
 
 def _brought(page: str) -> None:

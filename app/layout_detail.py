@@ -9,13 +9,13 @@ from app.layout import Asked, fold, sentence
 from app.looks import labelled, show_warnings
 from app.memory_chart import GIB
 from app.options import as_command, written
-from perfmodel.api.layouts import LayoutRow, Layouts
-from perfmodel.planning.launch import OF_JAX, torchrun_line
-from perfmodel.prediction import Prediction
-from perfmodel.specs.software import parts
-from perfmodel.transformers.flops import NOMINAL_WORDS
-from perfmodel.transformers.words import in_full
-from perfmodel.units import show, show_range, three_digits
+from perfmodel.core.units import show, show_range, three_digits
+from perfmodel.decide.planning.launch import OF_JAX, torchrun_line
+from perfmodel.hardware.software import parts
+from perfmodel.interfaces.api.layouts import LayoutRow, Layouts
+from perfmodel.model.prediction import Prediction
+from perfmodel.model.transformers.flops import NOMINAL_WORDS
+from perfmodel.model.transformers.layout_words import in_full
 
 UTILISATION = (
     "Share of the GPUs' peak that the model's own arithmetic takes as it is computed, without masked scores "

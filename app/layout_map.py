@@ -12,9 +12,9 @@ from app.charts import GREY, RED
 from app.figure import Figure
 from app.fills import letters_on
 from app.memory_chart import GIB
-from perfmodel.api.layouts import LayoutCell, Layouts
-from perfmodel.transformers.grid import TOO_LARGE
-from perfmodel.units import show
+from perfmodel.core.units import show
+from perfmodel.interfaces.api.layouts import LayoutCell, Layouts
+from perfmodel.model.transformers.grid import TOO_LARGE
 
 SCALE = "Cividis"
 """From dark to light, the same to colour-blind readers; numbers stand in the cells."""

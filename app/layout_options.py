@@ -13,14 +13,14 @@ from app.memory_chart import GIB, of_memory
 from app.options import Option, options, scenario
 from app.plain import plain
 from app.state import choose, leave_open, widget
-from perfmodel.calibration import constants_of
-from perfmodel.errors import InputError
-from perfmodel.prediction.assemble import settled
-from perfmodel.prediction.memory import memory_needed
-from perfmodel.resolve import Setting
-from perfmodel.specs.layout import DEGREES, Layout
-from perfmodel.transformers.nearest_fit import nearest_fits
-from perfmodel.units import plural, show
+from perfmodel.core.errors import InputError
+from perfmodel.core.units import plural, show
+from perfmodel.model.fitted.calibration import constants_of
+from perfmodel.model.options.layout import DEGREES, Layout
+from perfmodel.model.prediction.assemble import settled
+from perfmodel.model.prediction.memory import memory_needed
+from perfmodel.model.setting.resolve import Setting
+from perfmodel.model.transformers.nearest_fit import nearest_fits
 from perfmodel.workloads import workload
 
 HEADING = "Layout"

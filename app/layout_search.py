@@ -12,14 +12,14 @@ from typing import Any
 from app import session_hardware
 from app.answering import answering
 from app.options import MONEY, Option, convert, options, some_of, text_of, values
-from perfmodel.api.layouts import LayoutRow, Layouts
-from perfmodel.cli.types import Counts
-from perfmodel.errors import InputError
-from perfmodel.sharing import predicts_tokens
-from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.layout import DEGREES, NEUTRAL, RECOMPUTE, SHARDING
-from perfmodel.specs.software import DEFAULT_FOR_LAYOUTS
-from perfmodel.transformers.words import short
+from perfmodel.core.errors import InputError
+from perfmodel.hardware.software import DEFAULT_FOR_LAYOUTS
+from perfmodel.interfaces.api.layouts import LayoutRow, Layouts
+from perfmodel.interfaces.cli.types import Counts
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.layout import DEGREES, NEUTRAL, RECOMPUTE, SHARDING
+from perfmodel.model.setting.sharing import predicts_tokens
+from perfmodel.model.transformers.layout_words import short
 from perfmodel.workloads import workload
 from perfmodel.workloads.preset_names import LANGUAGE, VISION
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from app.bounded import Work
 from app.layouts_worker import searched
-from perfmodel.specs.store import Catalogue
+from perfmodel.hardware.catalogue.store import Catalogue
 
 QUICK = 8192
 """Accelerators: a search on no more takes less than a process does to start, some tenths of a second."""

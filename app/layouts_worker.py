@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from perfmodel.api.layouts import Layouts, layouts
-from perfmodel.specs.store import Catalogue
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.api.layouts import Layouts, layouts
 
 
 def searched(options: Mapping[str, Any], catalogue: Catalogue) -> Layouts:

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from perfmodel.accuracy import Row, shipped_runs
-from perfmodel.accuracy.compare import Mode
-from perfmodel.accuracy.out_of_sample_file import shipped_rows
-from perfmodel.accuracy.scenarios import measured_time
-from perfmodel.resources import folder
+from perfmodel.core.files.resources import folder
+from perfmodel.evidence.accuracy import Row, shipped_runs
+from perfmodel.evidence.accuracy.report.out_of_sample_file import shipped_rows
+from perfmodel.evidence.accuracy.scenarios import measured_time
+from perfmodel.evidence.accuracy.training_compare import Mode
 
 FILTERS = ("source", "workload", "accelerator", "strategy", "trust")
 

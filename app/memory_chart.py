@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-import perfmodel.transformers.memory as transformers_memory
+import perfmodel.model.transformers.memory as transformers_memory
 from app.charts import BLUE, GREEN, GREY, OLIVE, ORANGE, PINK, RED, SKY, draw
 from app.figure import Figure
 from app.fills import filled, letters_on
-from perfmodel.api.layouts import LayoutRow
-from perfmodel.prediction import Prediction
-from perfmodel.prediction.memory_odds import verdict
-from perfmodel.prediction.result import Memory
-from perfmodel.step.memory import MORE_LABELS, ROWS
+from perfmodel.interfaces.api.layouts import LayoutRow
+from perfmodel.model.prediction import Prediction
+from perfmodel.model.prediction.memory_odds import verdict
+from perfmodel.model.prediction.result import Memory
+from perfmodel.model.step.memory import MORE_LABELS, ROWS
 
 GIB = 2**30
 LOOKS: dict[str, tuple[str, str]] = {

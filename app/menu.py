@@ -1,6 +1,6 @@
 """Which pages there are, in the order of the menu."""
 
-from perfmodel.errors import nearest
+from perfmodel.core.errors import nearest
 
 PAGES = (
     ("predict", "Predict"),
@@ -17,6 +17,12 @@ PAGES = (
     ("hardware", "Hardware"),
 )
 """File below ``views`` and word in the URL -> title."""
+MORE = tuple(
+    (name, name.replace("-", " ").capitalize())
+    for name in ("compression", "downpour", "learning-rate", "model-parallel", "servers")
+)
+"""Commands without a page of their own, drawn from the register -> title."""
+MORE_HEADING = "More"
 UNKNOWN = "unknown"
 """File and word of the page at addresses that are no page's; it is not in the menu."""
 SHORTEST = 3

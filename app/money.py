@@ -10,12 +10,12 @@ import streamlit as st
 from app.layout import fold
 from app.looks import for_planners
 from app.options import MONEY, values
-from perfmodel.economics import economics, spans
-from perfmodel.prediction import Prediction
-from perfmodel.prices import Price, hour_words
-from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.store import Catalogue
-from perfmodel.units import show
+from perfmodel.core.units import show
+from perfmodel.decide.economics import economics, spans
+from perfmodel.decide.prices import Price, hour_words
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.prediction import Prediction
 
 
 def costs(prediction: Prediction, picked: Mapping[str, Any], catalogue: Catalogue) -> dict[str, Any]:

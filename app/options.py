@@ -9,18 +9,19 @@ from typing import Any, Literal, NamedTuple
 
 import click
 
-from perfmodel.cli import command_of
-from perfmodel.cli.options import scenario_from
-from perfmodel.cli.types import COUNT, Names
-from perfmodel.errors import InputError, unknown_name
-from perfmodel.named import LOOKED_UP, id_of
-from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.dataset import data_sets
-from perfmodel.specs.kinds import KINDS
-from perfmodel.specs.names import word_of
-from perfmodel.specs.options import Offers, declared
-from perfmodel.specs.scenario import SHORT, Scenario
-from perfmodel.specs.store import Catalogue
+from perfmodel.core.errors import InputError, unknown_name
+from perfmodel.core.records.names import word_of
+from perfmodel.core.records.options import Offers, declared
+from perfmodel.hardware.catalogue.kinds import KINDS
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.dataset import data_sets
+from perfmodel.interfaces.cli import command_of
+from perfmodel.interfaces.cli.options import scenario_from
+from perfmodel.interfaces.cli.types import COUNT, Names
+from perfmodel.interfaces.register import NAMES
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.scenario import SHORT, Scenario
+from perfmodel.model.setting.named import LOOKED_UP, id_of
 from perfmodel.workloads import names as workload_names
 
 LONGEST = 300
@@ -50,6 +51,8 @@ class Option(NamedTuple):
     """Where a slider ends."""
     offers: Offers | Literal["hardware"] | None = None
     """Of what it is a name; of all hardware on the page of that."""
+    heading: str = ""
+    """Under which the command line's help lists it."""
 
     @property
     def spellings(self) -> tuple[str, ...]:
@@ -94,6 +97,7 @@ def from_parameter(name: str, parameter: click.Option, **more: Any) -> Option:
         "help": (parameter.help or "").replace("  [default:", " [default:"),
         "usual": _placeholder(usual, shown),
         "offers": offers,
+        "heading": getattr(parameter, "heading", ""),
     }
     return Option(name=name, parameter=parameter, **(settled | more))
 
@@ -241,7 +245,8 @@ def as_command(command: str, picked: Mapping[str, Any], more: Iterable[tuple[str
     >>> as_command("predict", {"local-aggregation": "no"})
     'perfmodel predict --no-local-aggregation'
     """
-    words = [word for name, value in (*picked.items(), *more) for word in _words(name, value)]
+    known = options() | (options(command) if command in NAMES else {})
+    words = [word for name, value in (*picked.items(), *more) for word in _words(name, value, known)]
     return shlex.join(["perfmodel", *shlex.split(command), *words])
 
 
@@ -254,9 +259,9 @@ def file_words(names: Iterable[str]) -> str:
     return shlex.join(f"./{name}" if name.startswith("-") else name for name in names)
 
 
-def _words(name: str, value: Any) -> tuple[str, ...]:
+def _words(name: str, value: Any, known: Mapping[str, Option]) -> tuple[str, ...]:
     """What a shell says for an option; of a flag the one name or the other."""
-    flag = options()[name].parameter if name in options() else None
+    flag = known[name].parameter if name in known else None
     if flag is not None and flag.is_flag:
         return (flag.opts[0] if value == YES_OR_NO[0] else flag.secondary_opts[0],)
     return f"--{name}", written(value)

@@ -7,7 +7,7 @@ import streamlit as st
 from app import history, session_hardware
 from app.file_marks import Mark, in_use, use
 from app.plain import plain
-from perfmodel.profile import read_profile
+from perfmodel.model.setting.profile import read_profile
 
 _KNOWN = "own-profile"
 

@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from app import file_marks, history, session_hardware
 from app.file_marks import Kind, Mark, in_use, mark_of, use
 from app.plain import plain
-from perfmodel.errors import InputError
+from perfmodel.core.errors import InputError
 
 
 class _Handed(NamedTuple):
@@ -146,11 +146,11 @@ def take(kind: Kind, file: Any, name: str | None = None) -> Mark:
 def _check(kind: Kind, path: Any) -> None:
     """Refuse a file that is not of its kind."""
     if kind == "calibration":
-        from perfmodel.calibration import calibrated
+        from perfmodel.model.fitted.calibration import calibrated
 
         calibrated(str(path))
     elif kind == "profile":
-        from perfmodel.profile import read_profile
+        from perfmodel.model.setting.profile import read_profile
 
         read_profile(str(path))
     elif kind == "quote":

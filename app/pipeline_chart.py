@@ -14,11 +14,11 @@ from app.colours import OF_TERM
 from app.figure import Figure
 from app.fills import filled, letters_on
 from app.plain import plain
-from perfmodel.errors import InputError
-from perfmodel.prediction import Prediction
-from perfmodel.transformers.pipeline import Pipeline
-from perfmodel.transformers.schedule import Block, Schedule
-from perfmodel.units import show
+from perfmodel.core.errors import InputError
+from perfmodel.core.units import show
+from perfmodel.model.prediction import Prediction
+from perfmodel.model.transformers.pipeline import Pipeline
+from perfmodel.model.transformers.schedule import Block, Schedule
 
 ALL_DRAWN = 16
 """Micro-batches: of more the first and the last are drawn, those between are alike."""
@@ -108,7 +108,7 @@ def draw_schedule(scenario: Any, prediction: Prediction, name: str) -> None:
     """
     if prediction.layout is None or prediction.layout["pipeline_parallel"] == 1:
         return
-    from perfmodel.prediction.pipeline import pipeline_of_scenario
+    from perfmodel.model.prediction.pipeline import pipeline_of_scenario
 
     try:
         pipeline = pipeline_of_scenario(scenario, session_hardware.catalogue())
@@ -146,7 +146,7 @@ def pipeline_schedule(schedule: Schedule) -> Figure:
 
     Parameters
     ----------
-    schedule : of ``perfmodel.transformers.pipeline``
+    schedule : of ``perfmodel.model.transformers.pipeline``
     """
     cut = cut_of(schedule)
     drawn = [

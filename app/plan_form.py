@@ -13,12 +13,12 @@ from app import bounded, searches, session_hardware
 from app.goal_keywords import keywords_of
 from app.options import Option, convert, options, written
 from app.search_worker import Searched
-from perfmodel.cli.fleets import OWN as OF_A_FLEET
-from perfmodel.cli.plan import goal_of
-from perfmodel.planning import Goal
-from perfmodel.planning.goal import SHARED, options_of
-from perfmodel.reports.page import Page
-from perfmodel.specs.scenario import SHORT
+from perfmodel.decide.planning import Goal
+from perfmodel.decide.planning.goal import SHARED, options_of
+from perfmodel.interfaces.cli.fleets import OWN as OF_A_FLEET
+from perfmodel.interfaces.cli.plan import goal_of
+from perfmodel.interfaces.reports.page import Page
+from perfmodel.model.options.scenario import SHORT
 
 PRICES = ("price", "purchase-price")
 CALIBRATION = "calibration"

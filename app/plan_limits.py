@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.decisions import limit_of
-from perfmodel.epochs_to_target import EpochsFit
-from perfmodel.planning import Goal
-from perfmodel.planning.verdict import named, share_words
-from perfmodel.prediction import Prediction
-from perfmodel.prediction.ratio import chance_above_one
-from perfmodel.units import dollars, duration
+from perfmodel.core.units import dollars, duration
+from perfmodel.decide.planning import Goal
+from perfmodel.decide.planning.plan_verdict import named, share_words
+from perfmodel.model.prediction import Prediction
+from perfmodel.model.prediction.intervals.ratio import chance_above_one
+from perfmodel.workloads.recipes.epochs_to_target import EpochsFit
 
 Row = Mapping[str, Any]
 FULL = 0.9

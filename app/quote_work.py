@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from app.bounded import Work
 from app.layout_work import QUICK
-from perfmodel.errors import InputError
-from perfmodel.quote import Quote, check_quote
-from perfmodel.quote.file import scenario_of_claim
-from perfmodel.specs.store import Catalogue
+from perfmodel.core.errors import InputError
+from perfmodel.decide.quote import Quote, check_quote
+from perfmodel.decide.quote.file import scenario_of_claim
+from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.workloads import workload
 
 FEW_CLAIMS = 20

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from app import axes
 from app.options import SCENARIO, values
-from perfmodel.errors import InputError, unknown_name
-from perfmodel.quote import Checked, Claim, Quote, read_quote
-from perfmodel.quote.file import GOES_WITH, KINDS, SYNONYMS, quote_of
-from perfmodel.quote.words import shown
+from perfmodel.core.errors import InputError, unknown_name
+from perfmodel.core.problem import Problem
+from perfmodel.decide.quote import Checked, Claim, Quote, read_quote
+from perfmodel.decide.quote.claim_words import shown
+from perfmodel.decide.quote.file import GOES_WITH, KINDS, SYNONYMS, quote_of
 from perfmodel.workloads import names as workload_names
 from perfmodel.workloads import understood
 
@@ -40,7 +42,12 @@ def filled_in(picked: Mapping[str, Any]) -> Quote:
     try:
         return quote_of(table)
     except InputError as error:  # there is one claim alone, and its value has a field
-        raise InputError(str(error).removeprefix("claim 1: ").removeprefix("value = ")) from None
+        raise InputError(*map(_of_the_claim, error.problems)) from None
+
+
+def _of_the_claim(problem: Problem) -> Problem:
+    """Leave out of a sentence which claim it is about, and that it is about its value."""
+    return replace(problem, before="", values={**problem.values, "field": problem.fields[0][-1]})
 
 
 def goes_with(name: str, quantity: str) -> bool:

@@ -7,15 +7,15 @@ from typing import Any
 
 from app import session_hardware
 from app.options import MONEY, values
-from perfmodel.api.layouts import Layouts
-from perfmodel.api.scale import scaling_of
-from perfmodel.comparison import Comparison
-from perfmodel.prediction import Prediction
-from perfmodel.quote import Checked, Quote
-from perfmodel.reports.page import Page
-from perfmodel.sensitivity.report import SensitivityReport
-from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.scenario import Scenario
+from perfmodel.decide.comparison import Comparison
+from perfmodel.decide.quote import Checked, Quote
+from perfmodel.decide.sensitivity.sensitivity_tables import SensitivityReport
+from perfmodel.interfaces.api.layouts import Layouts
+from perfmodel.interfaces.api.scale import scaling_of
+from perfmodel.interfaces.reports.page import Page
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import Prediction
 
 Making = Callable[[], Page]
 
@@ -38,7 +38,7 @@ def of_prediction(
     catalogue, conditions = session_hardware.catalogue(), Conditions(**values(picked, MONEY))
 
     def page() -> Page:
-        from perfmodel.reports.predicted import page_of_prediction
+        from perfmodel.interfaces.reports.predicted import page_of_prediction
 
         return page_of_prediction(prediction, command, catalogue, conditions, reached, costs)
 
@@ -50,7 +50,7 @@ def of_comparison(result: Comparison, command: str, picked: Mapping[str, Any]) -
     catalogue, conditions = session_hardware.catalogue(), Conditions(**values(picked, MONEY))
 
     def page() -> Page:
-        from perfmodel.reports.compared import page_of_comparison
+        from perfmodel.interfaces.reports.compared import page_of_comparison
 
         return page_of_comparison(result, command, catalogue, conditions)
 
@@ -61,7 +61,7 @@ def of_quote(quote: Quote, checked: Sequence[Checked], command: str) -> Making:
     """Return what makes the page of a quote's check."""
 
     def page() -> Page:
-        from perfmodel.reports.quoted import page_of_quote
+        from perfmodel.interfaces.reports.quoted import page_of_quote
 
         return page_of_quote(quote, checked, command)
 
@@ -73,7 +73,7 @@ def of_layouts(answer: Layouts, command: str, conditions: Conditions) -> Making:
     catalogue = session_hardware.catalogue()
 
     def page() -> Page:
-        from perfmodel.reports.shared_out import page_of_layouts
+        from perfmodel.interfaces.reports.shared_out import page_of_layouts
 
         return page_of_layouts(answer, command, catalogue, conditions=conditions)
 
@@ -86,7 +86,7 @@ def of_scaling(predictions: Sequence[Prediction], command: str) -> Making:
     scaling = scaling_of([each.scenario["world_size"] for each in predictions], tuple(predictions))
 
     def page() -> Page:
-        from perfmodel.reports.scaled import page_of_scaling
+        from perfmodel.interfaces.reports.scaled import page_of_scaling
 
         return page_of_scaling(scaling, command, catalogue)
 
@@ -100,7 +100,7 @@ def of_sensitivity(
     catalogue = session_hardware.catalogue()
 
     def page() -> Page:
-        from perfmodel.reports.sensitive import page_of_sensitivity
+        from perfmodel.interfaces.reports.sensitive import page_of_sensitivity
 
         return page_of_sensitivity(report, scenario, command, catalogue, conditions)
 

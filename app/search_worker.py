@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from perfmodel.planning import Goal, SearchResult, search
-from perfmodel.planning.caveats import harder_batches
-from perfmodel.planning.report import report
-from perfmodel.reports.page import Page
-from perfmodel.reports.planned import page_of_plan
-from perfmodel.specs.store import Catalogue
+from perfmodel.decide.planning import Goal, SearchResult, search
+from perfmodel.decide.planning.caveats import harder_batches
+from perfmodel.decide.planning.search_tables import report
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.reports.page import Page
+from perfmodel.interfaces.reports.planned import page_of_plan
 
 
 class Searched(NamedTuple):

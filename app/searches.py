@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from app import bounded, search_worker
 from app.search_worker import Searched
-from perfmodel.planning import Goal
-from perfmodel.planning.machines import machines_of
-from perfmodel.specs.store import Catalogue
+from perfmodel.decide.planning import Goal
+from perfmodel.decide.planning.machines import machines_of
+from perfmodel.hardware.catalogue.store import Catalogue
 
 FEW_MACHINES, FEW_GPUS = 4, 1024
 """A search of no more is over before a process has started."""

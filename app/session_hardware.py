@@ -14,7 +14,7 @@ import streamlit as st
 from app.file_marks import USED, Kind, Mark, in_use, mark_of
 from perfmodel.equations.distribution import Empirical
 from perfmodel.equations.distributions import distribution
-from perfmodel.specs.store import Catalogue
+from perfmodel.hardware.catalogue.store import Catalogue
 
 LONGEST_NAME = 120
 """Bytes of a file's name; a system of files takes 255."""

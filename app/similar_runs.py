@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from perfmodel.accuracy import Run, shipped_runs
-from perfmodel.accuracy.scenarios import measured_time
+from perfmodel.evidence.accuracy import Run, shipped_runs
+from perfmodel.evidence.accuracy.scenarios import measured_time
 
 SHOWN = 8
 

@@ -17,8 +17,8 @@ from app import file_marks, history, own_uploads, session_hardware
 from app.looks import for_planners, labelled
 from app.options import Option, offered, read, written
 from app.plain import plain
-from perfmodel.errors import InputError, unknown_name
-from perfmodel.problem import python
+from perfmodel.core.errors import InputError, unknown_name
+from perfmodel.core.problem import python
 
 START = {"gpus": 32}
 """What a page opens with where the URL says nothing."""

@@ -12,8 +12,8 @@ from app.file_marks import Mark
 from app.options import options, scenario
 from app.own_uploads import TAKEN
 from app.uploads import Seen
-from perfmodel.errors import InputError
-from perfmodel.traces.traced_job import accelerators_called, run_as
+from perfmodel.core.errors import InputError
+from perfmodel.evidence.traces.traced_job import accelerators_called, run_as
 
 CONFIRMED = ("workload", "accelerator", "precision", "local-batch-size")
 """Options that say what was traced; a default for one of them would be a guess."""

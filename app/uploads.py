@@ -10,17 +10,17 @@ import streamlit as st
 from app import own_profile, session_hardware
 from app.file_marks import Mark, in_use
 from app.session_hardware import SEEN
-from perfmodel.prediction import Prediction
-from perfmodel.profile import Profile, to_toml
-from perfmodel.specs.scenario import Scenario
-from perfmodel.traces.calibrate import profile_of_traces
-from perfmodel.traces.device_trace import DeviceTrace
-from perfmodel.traces.diff import difference
-from perfmodel.traces.nccl_tests import Timings
-from perfmodel.traces.read import read_trace
-from perfmodel.traces.summary import PARTS
-from perfmodel.traces.timeline import write_timeline
-from perfmodel.units import show
+from perfmodel.core.units import show
+from perfmodel.evidence.traces.calibrate import profile_of_traces
+from perfmodel.evidence.traces.device_trace import DeviceTrace
+from perfmodel.evidence.traces.diff import difference
+from perfmodel.evidence.traces.nccl_tests import Timings
+from perfmodel.evidence.traces.read import read_trace
+from perfmodel.evidence.traces.summary import PARTS
+from perfmodel.evidence.traces.timeline import write_timeline
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import Prediction
+from perfmodel.model.setting.profile import Profile, to_toml
 
 
 class Seen(NamedTuple):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from app.bounded import Work
 from app.walks_worker import walked
-from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.scenario import Scenario
 
 
 def work(scenario: Scenario, catalogue: Catalogue, conditions: Conditions) -> Work:

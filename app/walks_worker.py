@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from perfmodel.calibration import calibration
-from perfmodel.sensitivity import sensitivity
-from perfmodel.sensitivity.report import SensitivityReport, sensitivity_report
-from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
+from perfmodel.decide.sensitivity import sensitivity
+from perfmodel.decide.sensitivity.sensitivity_tables import SensitivityReport, sensitivity_report
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.fitted.calibration import calibration
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.scenario import Scenario
 
 
 def walked(scenario: Scenario, catalogue: Catalogue, conditions: Conditions) -> SensitivityReport:

@@ -16,18 +16,21 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # as of typing, which takes half of the time in which Ctrl-C cannot be caught yet
 if TYPE_CHECKING:
-    from perfmodel.api.adaptive_synchrony import adaptive_synchrony
-    from perfmodel.api.calibrate import calibrate
-    from perfmodel.api.collective import collective
-    from perfmodel.api.compare import compare
-    from perfmodel.api.fleets import fleets
-    from perfmodel.api.layouts import layouts
-    from perfmodel.api.plan import plan
-    from perfmodel.api.scale import scale
-    from perfmodel.api.stragglers import stragglers
-    from perfmodel.api.validate import validate
-    from perfmodel.client import Client
-    from perfmodel.errors import InputError
+    from perfmodel.core.errors import InputError
+    from perfmodel.decide.quote import check_quote, read_quote
+    from perfmodel.decide.sweeps import sweep
+    from perfmodel.evidence.traces.emulate import Emulator
+    from perfmodel.hardware.catalogue.store import Catalogue
+    from perfmodel.interfaces.api.adaptive_synchrony import adaptive_synchrony
+    from perfmodel.interfaces.api.calibrate import calibrate
+    from perfmodel.interfaces.api.collective import collective
+    from perfmodel.interfaces.api.compare import compare
+    from perfmodel.interfaces.api.fleets import fleets
+    from perfmodel.interfaces.api.layouts import layouts
+    from perfmodel.interfaces.api.plan import plan
+    from perfmodel.interfaces.api.scale import scale
+    from perfmodel.interfaces.api.stragglers import stragglers
+    from perfmodel.interfaces.api.validate import validate
     from perfmodel.interfaces.calls import (
         compression,
         downpour,
@@ -35,16 +38,14 @@ if TYPE_CHECKING:
         explain,
         learning_rate,
         model_parallel,
+        sensitivity,
         servers,
     )
-    from perfmodel.prediction import Prediction, predict
-    from perfmodel.quote import check_quote, read_quote
-    from perfmodel.reports.write import write_report
-    from perfmodel.specs.conditions import Conditions
-    from perfmodel.specs.scenario import Scenario
-    from perfmodel.specs.store import Catalogue
-    from perfmodel.sweeps import sweep
-    from perfmodel.traces.emulate import Emulator
+    from perfmodel.interfaces.client import Client
+    from perfmodel.interfaces.reports.write import write_report
+    from perfmodel.model.options.conditions import Conditions
+    from perfmodel.model.options.scenario import Scenario
+    from perfmodel.model.prediction import Prediction, predict
     from perfmodel.workloads import workload
 
 __version__ = "0.3.0"
@@ -74,6 +75,7 @@ __all__ = [
     "predict",
     "read_quote",
     "scale",
+    "sensitivity",
     "servers",
     "stragglers",
     "sweep",
@@ -83,36 +85,37 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Catalogue": "perfmodel.specs.store",
-    "Client": "perfmodel.client",
-    "Conditions": "perfmodel.specs.conditions",
-    "Emulator": "perfmodel.traces.emulate",
-    "InputError": "perfmodel.errors",
-    "Prediction": "perfmodel.prediction",
-    "Scenario": "perfmodel.specs.scenario",
-    "adaptive_synchrony": "perfmodel.api.adaptive_synchrony",
-    "calibrate": "perfmodel.api.calibrate",
-    "check_quote": "perfmodel.quote",
-    "collective": "perfmodel.api.collective",
-    "compare": "perfmodel.api.compare",
+    "Catalogue": "perfmodel.hardware.catalogue.store",
+    "Client": "perfmodel.interfaces.client",
+    "Conditions": "perfmodel.model.options.conditions",
+    "Emulator": "perfmodel.evidence.traces.emulate",
+    "InputError": "perfmodel.core.errors",
+    "Prediction": "perfmodel.model.prediction",
+    "Scenario": "perfmodel.model.options.scenario",
+    "adaptive_synchrony": "perfmodel.interfaces.api.adaptive_synchrony",
+    "calibrate": "perfmodel.interfaces.api.calibrate",
+    "check_quote": "perfmodel.decide.quote",
+    "collective": "perfmodel.interfaces.api.collective",
+    "compare": "perfmodel.interfaces.api.compare",
     "compression": "perfmodel.interfaces.calls",
     "downpour": "perfmodel.interfaces.calls",
     "enough": "perfmodel.interfaces.calls",
     "explain": "perfmodel.interfaces.calls",
-    "fleets": "perfmodel.api.fleets",
-    "layouts": "perfmodel.api.layouts",
+    "fleets": "perfmodel.interfaces.api.fleets",
+    "layouts": "perfmodel.interfaces.api.layouts",
     "learning_rate": "perfmodel.interfaces.calls",
     "model_parallel": "perfmodel.interfaces.calls",
-    "plan": "perfmodel.api.plan",
-    "predict": "perfmodel.prediction",
-    "read_quote": "perfmodel.quote",
-    "scale": "perfmodel.api.scale",
+    "plan": "perfmodel.interfaces.api.plan",
+    "predict": "perfmodel.model.prediction",
+    "read_quote": "perfmodel.decide.quote",
+    "scale": "perfmodel.interfaces.api.scale",
+    "sensitivity": "perfmodel.interfaces.calls",
     "servers": "perfmodel.interfaces.calls",
-    "stragglers": "perfmodel.api.stragglers",
-    "sweep": "perfmodel.sweeps",
-    "validate": "perfmodel.api.validate",
+    "stragglers": "perfmodel.interfaces.api.stragglers",
+    "sweep": "perfmodel.decide.sweeps",
+    "validate": "perfmodel.interfaces.api.validate",
     "workload": "perfmodel.workloads",
-    "write_report": "perfmodel.reports.write",
+    "write_report": "perfmodel.interfaces.reports.write",
 }
 
 

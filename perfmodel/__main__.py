@@ -17,7 +17,7 @@ def main() -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is to be ignored
         signal.signal(signal.SIGINT, _interrupt)
     try:
-        from perfmodel.cli import main as commands
+        from perfmodel.interfaces.cli import main as commands
 
         commands(prog_name="perfmodel")
     except KeyboardInterrupt:

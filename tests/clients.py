@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from perfmodel.client import Client
+from perfmodel.interfaces.client import Client
 
 
 @contextmanager
 def served(**options: Any) -> Iterator[Client]:
     """Give a client of a service that runs until the block ends; without uvicorn the test is skipped."""
     uvicorn = pytest.importorskip("uvicorn")
-    from perfmodel.service.application import application
+    from perfmodel.interfaces.service.application import application
 
     server = uvicorn.Server(uvicorn.Config(application(), port=0, log_level="error"))
     thread = threading.Thread(target=server.run, daemon=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from functools import cache, wraps
 from pathlib import Path
 from typing import Any
@@ -35,10 +35,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=same)
 
 
-def pytest_collection_finish() -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
     """Keep the garbage collector from looking again and again through the tests and all that they import."""
-    gc.collect()
-    gc.freeze()
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(20_000, 50, 100)
+        gc.enable()
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
@@ -52,7 +59,7 @@ SHARED = Path(__file__).parents[2] / "shared"
 @pytest.fixture
 def invoke() -> Callable[..., Result]:
     """Run ``perfmodel`` in this process: ``invoke("predict", "--gpus", "32").stdout``."""
-    from perfmodel.cli import main
+    from perfmodel.interfaces.cli import main
 
     return lambda *words: CliRunner().invoke(main, [str(word) for word in words])
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from pkgutil import walk_packages
 
 import perfmodel.equations
-from perfmodel.formula import FORMULAS
+from perfmodel.core.formula import FORMULAS
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = "perfmodel.equations"

@@ -9,9 +9,9 @@ import json
 import math
 from typing import Any
 
-from perfmodel.service.batches import BATCHES
-from perfmodel.service.commands import COMMANDS, answer
-from perfmodel.service.example_answers import FILE
+from perfmodel.interfaces.service.batches import BATCHES
+from perfmodel.interfaces.service.commands import COMMANDS, answer
+from perfmodel.interfaces.service.example_answers import FILE
 
 LONGEST = 5_000
 """Bytes of an answer that is shown whole."""

@@ -22,8 +22,8 @@ from typing import NamedTuple
 import click
 from click.testing import CliRunner
 
-from perfmodel.cli import COMMANDS, main
-from perfmodel.specs.store import Catalogue
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.cli import COMMANDS, main
 
 LONGEST = 60
 """Seconds of one command on a busy machine; they are counted, and do not fail."""
@@ -163,7 +163,7 @@ def commands() -> dict[tuple[str, ...], list[Option]]:
     """Return the options of every command, by its words."""
     found: dict[tuple[str, ...], list[Option]] = {}
     for name in COMMANDS:
-        command = import_module(f"perfmodel.cli.{name.replace('-', '_')}").command
+        command = import_module(f"perfmodel.interfaces.cli.{name.replace('-', '_')}").command
         inside = getattr(command, "commands", None)
         for words, each in (
             [((name, part), inside[part]) for part in inside] if inside else [((name,), command)]

@@ -9,11 +9,11 @@ import re
 from pathlib import Path
 from typing import Any
 
-import perfmodel.specs.choices as choices
-import perfmodel.specs.layout as layout
-from perfmodel.specs import keywords
-from perfmodel.specs.options import Declared, declared
-from perfmodel.specs.scenario import Scenario
+import perfmodel.core.choices as choices
+import perfmodel.model.options.layout as layout
+from perfmodel.core.records.options import Declared, declared
+from perfmodel.model.options import keywords
+from perfmodel.model.options.scenario import Scenario
 
 FILE = Path(keywords.__file__)
 _CLASSES = {"RunOptions(TypedDict": True, "Options(RunOptions": False}

@@ -25,17 +25,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
-from perfmodel.calibration import calibration
-from perfmodel.economics import Conditions
-from perfmodel.equations.fusion import CYCLE_TIME
-from perfmodel.errors import InputError
-from perfmodel.prediction import Prediction, predict
-from perfmodel.prediction.assemble import AT_PEAK
-from perfmodel.prediction.ratio import ratio_between
-from perfmodel.sensitivity.case import Case, with_numbers
-from perfmodel.sensitivity.elasticity import case_of, derivatives
-from perfmodel.sharing import predicts_tokens
-from perfmodel.specs.choices import (
+from perfmodel.core.choices import (
     Algorithm,
     DecoderName,
     Input,
@@ -45,15 +35,25 @@ from perfmodel.specs.choices import (
     PrecisionOfCopies,
     StrategyOfCopies,
 )
-from perfmodel.specs.layout import NEUTRAL, RECOMPUTE, SHARDING
-from perfmodel.specs.link import Link
-from perfmodel.specs.releases import release
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.storage import storages
-from perfmodel.specs.store import Catalogue
-from perfmodel.step.communication import message_times
-from perfmodel.step.evaluate import Outcome, evaluate, outcome
-from perfmodel.step.messages import messages
+from perfmodel.core.errors import InputError
+from perfmodel.decide.economics import Conditions
+from perfmodel.decide.sensitivity.case import Case, with_numbers
+from perfmodel.decide.sensitivity.elasticity import case_of, derivatives
+from perfmodel.equations.fusion import CYCLE_TIME
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.link import Link
+from perfmodel.hardware.releases import release
+from perfmodel.hardware.storage import storages
+from perfmodel.model.fitted.calibration import calibration
+from perfmodel.model.options.layout import NEUTRAL, RECOMPUTE, SHARDING
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import Prediction, predict
+from perfmodel.model.prediction.assemble import AT_PEAK
+from perfmodel.model.prediction.intervals.ratio import ratio_between
+from perfmodel.model.setting.sharing import predicts_tokens
+from perfmodel.model.step.communication import message_times
+from perfmodel.model.step.evaluate import Outcome, evaluate, outcome
+from perfmodel.model.step.messages import messages
 from perfmodel.workloads import names, workload
 from tests.exceptions import EXCEPTIONS
 

@@ -16,9 +16,9 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from perfmodel.cli import main
-from perfmodel.prediction import predict
-from perfmodel.specs.scenario import Scenario
+from perfmodel.interfaces.cli import main
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import predict
 
 README = Path(__file__).parents[1] / "README.md"
 PAGES = sorted(

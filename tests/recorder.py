@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from perfmodel.formula import FORMULAS
+from perfmodel.core.formula import FORMULAS
 
-PARTS = ("equations", "collectives", "prediction", "step", "transformers")
+PARTS = ("equations", "model")
 
 
 class Ran(NamedTuple):

@@ -19,13 +19,13 @@ from typing import Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from perfmodel.errors import InputError
-from perfmodel.service.metrics import Metrics
-from perfmodel.service.pool import Pool
-from perfmodel.service.protect import Protected
-from perfmodel.service.refusal import answer
-from perfmodel.service.server import bound, server_of
-from perfmodel.service.settings import Settings
+from perfmodel.core.errors import InputError
+from perfmodel.interfaces.service.metrics import Metrics
+from perfmodel.interfaces.service.pool import Pool
+from perfmodel.interfaces.service.protect import Protected
+from perfmodel.interfaces.service.refusal import answer
+from perfmodel.interfaces.service.server import bound, server_of
+from perfmodel.interfaces.service.settings import Settings
 
 PATIENCE = 50.0
 """Seconds that a test waits for an answer."""

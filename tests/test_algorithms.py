@@ -8,21 +8,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perfmodel import sweep
-from perfmodel.calibration import calibration
-from perfmodel.collectives.place import USUAL_YEAR, Point
+from perfmodel.core.errors import InputError
 from perfmodel.equations.algorithms import ALGORITHMS
-from perfmodel.errors import InputError
-from perfmodel.prediction import predict
-from perfmodel.prediction.bound import least_exchange_rate
-from perfmodel.prediction.collective import CLOSE, algorithms, collective
-from perfmodel.prediction.collective_fabric import fabric_of
-from perfmodel.resolve import resolve
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
-from perfmodel.step.communication import message_times
-from perfmodel.step.fabric import fabric as fabric_in_a_step
-from perfmodel.step.layout import gradient_group
-from perfmodel.step.library import library_algorithms, library_curve
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.collectives.place import USUAL_YEAR, Point
+from perfmodel.model.fitted.calibration import calibration
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import predict
+from perfmodel.model.prediction.collectives.collective import CLOSE, algorithms, collective
+from perfmodel.model.prediction.collectives.collective_fabric import fabric_of
+from perfmodel.model.prediction.intervals.bound import least_exchange_rate
+from perfmodel.model.setting.resolve import resolve
+from perfmodel.model.step.communication import message_times
+from perfmodel.model.step.fabric import fabric as fabric_in_a_step
+from perfmodel.model.step.layout import gradient_group
+from perfmodel.model.step.library import library_algorithms, library_curve
 
 CATALOGUE = Catalogue.built_in()
 SIZES = (1e3, 1e5, 1e7, 1e9)

@@ -12,11 +12,11 @@ from typing import get_type_hints
 import pytest
 
 import perfmodel
-from perfmodel.errors import InputError, MissingPackage
-from perfmodel.planning.goal import SHARED
-from perfmodel.prediction.result import Interval
-from perfmodel.specs.keywords import RunOptions, SizedOptions
-from perfmodel.tables import Table
+from perfmodel.core.errors import InputError, MissingPackage
+from perfmodel.core.files.tables import Table
+from perfmodel.decide.planning.goal import SHARED
+from perfmodel.model.options.keywords import RunOptions, SizedOptions
+from perfmodel.model.prediction.result import Interval
 
 CALLS = {
     "predict": "predict(workload='resnet50', gpus=32)",
@@ -37,6 +37,7 @@ CALLS = {
     "validate": "validate('collectives')",
     "calibrate": "calibrate(times=TIMES, local_batch_size=32)",
     "compare": "compare({'gpus': 1}, {'gpus': 2})",
+    "sensitivity": "sensitivity(gpus=16)",
     "explain": "explain(perfmodel.Scenario(world_size=2))",
     "write_report": "write_report(perfmodel.predict(gpus=2), TIMES + '.md')",
 }

@@ -12,14 +12,14 @@ import pytest
 from pydantic import BaseModel
 
 import perfmodel
-from perfmodel.calibration import Calibration
+from perfmodel.decide.planning import SearchResult
 from perfmodel.equations.distribution import Distribution
-from perfmodel.fitting.out_of_sample import OutOfSample
-from perfmodel.planning import SearchResult
-from perfmodel.prediction.sgd_error_bound import ErrorCurves
-from perfmodel.specs import keywords
-from perfmodel.specs.store import Catalogue
-from perfmodel.transformers.job import Case
+from perfmodel.evidence.fitting.out_of_sample import OutOfSample
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.fitted.calibration import Calibration
+from perfmodel.model.options import keywords
+from perfmodel.model.prediction.training.sgd_error_bound import ErrorCurves
+from perfmodel.model.transformers.job import Case
 
 FUNCTIONS = (
     "predict",

@@ -20,16 +20,16 @@ import perfmodel
 from app.menu import PAGES, UNKNOWN
 from app.options import SCENARIO, options
 from app.plain import plain
-from perfmodel.api.predict import predicted
-from perfmodel.cli.app import streamlit_words
-from perfmodel.explanations import explain
-from perfmodel.planning import Goal, search
-from perfmodel.planning.verdict import verdict
-from perfmodel.prediction import predict
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
-from perfmodel.traces.timeline import timeline
-from perfmodel.units import duration, show, show_range
+from perfmodel.core.units import duration, show, show_range
+from perfmodel.decide.explanations import explain
+from perfmodel.decide.planning import Goal, search
+from perfmodel.decide.planning.plan_verdict import verdict
+from perfmodel.evidence.traces.timeline import timeline
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.api.predict import predicted
+from perfmodel.interfaces.cli.app import streamlit_words
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import predict
 
 MAIN = Path(__file__).parents[1] / "app" / "main.py"
 NONSENSE = {

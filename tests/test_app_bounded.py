@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from app import bounded, searches, walks
-from perfmodel.errors import InputError
-from perfmodel.planning import Goal, search
-from perfmodel.reports.planned import page_of_plan
-from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
+from perfmodel.core.errors import InputError
+from perfmodel.decide.planning import Goal, search
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.reports.planned import page_of_plan
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.scenario import Scenario
 from tests.test_app import errors, opened, words
 
 FOR_HIRE = {"instance": "p3.16xlarge", "epochs": "1", "max-gpus": "8"}

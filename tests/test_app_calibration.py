@@ -10,9 +10,9 @@ import pytest
 
 from app import bounded, quote_work, quotes
 from app.plain import plain
-from perfmodel.prediction import predict
-from perfmodel.specs.scenario import Scenario
-from perfmodel.units import show
+from perfmodel.core.units import show
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import predict
 from tests.test_app import errors, opened, sound, words
 from tests.test_app_copies import copies, run
 from tests.test_own_runs import MACHINE, calibrated

@@ -11,10 +11,10 @@ import pytest
 
 from app import cases
 from app.options import SCENARIO
-from perfmodel.comparison import case_of, compare
-from perfmodel.prediction import predict
-from perfmodel.specs.scenario import Scenario
-from perfmodel.units import show, show_range
+from perfmodel.core.units import show, show_range
+from perfmodel.decide.comparison import case_of, compare
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import predict
 from tests.test_app import button, errors, opened, sound, words
 from tests.test_app_copies import copies, run
 

@@ -14,9 +14,9 @@ import pytest
 from app import file_marks, quotes
 from app.layout import sentence
 from app.plain import plain
-from perfmodel.resources import folder
-from perfmodel.sensitivity import input_words
-from perfmodel.units import dollars, duration, show
+from perfmodel.core.files.resources import folder
+from perfmodel.core.units import dollars, duration, show
+from perfmodel.decide.sensitivity import input_words
 from tests.test_app import TRACED, a_trace, button, opened, sound, words
 from tests.test_app_trace import handed_over
 

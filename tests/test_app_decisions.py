@@ -14,16 +14,16 @@ from click.testing import CliRunner
 
 from app import decisions, plan_limits
 from app.options import options
-from perfmodel.api.compare import compare
-from perfmodel.api.layouts import layouts
-from perfmodel.cli import main
-from perfmodel.planning import Goal, SearchResult, search
-from perfmodel.planning.report import report
-from perfmodel.planning.verdict import share_words
-from perfmodel.prediction import predict
-from perfmodel.quote import Claim, Quote, check_quote, read_quote
-from perfmodel.quote.listing import worst_first
-from perfmodel.specs.scenario import Scenario
+from perfmodel.decide.planning import Goal, SearchResult, search
+from perfmodel.decide.planning.plan_verdict import share_words
+from perfmodel.decide.planning.search_tables import report
+from perfmodel.decide.quote import Claim, Quote, check_quote, read_quote
+from perfmodel.decide.quote.listing import worst_first
+from perfmodel.interfaces.api.compare import compare
+from perfmodel.interfaces.api.layouts import layouts
+from perfmodel.interfaces.cli import main
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import predict
 from tests.test_app import opened, words
 
 NETWORKS = {

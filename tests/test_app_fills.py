@@ -11,8 +11,8 @@ import pytest
 
 from app import charts, colours, fills, layout_map, memory_chart, pipeline_chart
 from perfmodel import Scenario, layouts, predict
-from perfmodel.prediction.pipeline import pipeline_of_scenario
-from perfmodel.specs.store import Catalogue
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.prediction.pipeline import pipeline_of_scenario
 
 pytestmark = pytest.mark.any_version
 

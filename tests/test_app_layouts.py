@@ -12,14 +12,14 @@ from app.layout_options import OPTIONS, possible
 from app.memory_chart import UNNAMED, MemoryBar, memory_bars, of_layout, of_prediction
 from app.options import options
 from perfmodel import Scenario, layouts, predict
-from perfmodel.calibration import constants_of
-from perfmodel.prediction.assemble import settled
-from perfmodel.prediction.pipeline import pipeline_of_scenario
-from perfmodel.prediction.result import Memory
-from perfmodel.specs.store import Catalogue
-from perfmodel.transformers.nearest_fit import nearest_fits
-from perfmodel.transformers.schedule import schedule_of
-from perfmodel.units import show
+from perfmodel.core.units import show
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.fitted.calibration import constants_of
+from perfmodel.model.prediction.assemble import settled
+from perfmodel.model.prediction.pipeline import pipeline_of_scenario
+from perfmodel.model.prediction.result import Memory
+from perfmodel.model.transformers.nearest_fit import nearest_fits
+from perfmodel.model.transformers.schedule import schedule_of
 from tests.test_app import opened, words
 
 GIB = 2**30
@@ -197,7 +197,7 @@ def test_thousands_of_passes_are_one_picture():
 
 
 def test_a_schedule_too_long_to_draw_leaves_the_answer(monkeypatch):
-    monkeypatch.setattr("perfmodel.transformers.schedule.MOST_BLOCKS", 10)
+    monkeypatch.setattr("perfmodel.model.transformers.schedule.MOST_BLOCKS", 10)
     test = opened(**LLAMA)
     assert not test.error
     assert "too long to draw" in words(test)

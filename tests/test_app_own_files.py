@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from perfmodel.units import show
+from perfmodel.core.units import show
 from tests.test_app import TRACED, a_trace, button, opened, sound, words
 from tests.test_app_copies import copies, run, straggled
 from tests.test_app_trace import handed_over

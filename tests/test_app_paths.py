@@ -8,11 +8,11 @@ import pytest
 
 from app import file_marks
 from app.menu import PAGES
-from perfmodel.profile import to_toml
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
-from perfmodel.traces.calibrate import profile_of_traces
-from perfmodel.traces.read import read_trace
+from perfmodel.evidence.traces.calibrate import profile_of_traces
+from perfmodel.evidence.traces.read import read_trace
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.setting.profile import to_toml
 from tests.test_app import FOLDS, a_trace, errors, opened, sound, words
 from tests.test_app_copies import ASKED
 from tests.test_app_own_addresses import FIELDS, QUERIES, contents

@@ -8,7 +8,7 @@ from app.menu import PAGES
 from app.options import MONEY, SCENARIO, convert
 from app.plain import plain
 from app.plan_form import as_words, known
-from perfmodel.planning import Goal, search
+from perfmodel.decide.planning import Goal, search
 from tests.test_app import FOLDS, errors, opened, sound, words
 
 

@@ -10,11 +10,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app import bounded, quote_work, quotes
-from perfmodel.quote import Claim, Quote, check_quote, example_names, read_quote
-from perfmodel.quote.listing import worst_first
-from perfmodel.reports.quoted import DRAWN, page_of_quote
-from perfmodel.resources import folder
-from perfmodel.specs.store import Catalogue
+from perfmodel.core.files.resources import folder
+from perfmodel.decide.quote import Claim, Quote, check_quote, example_names, read_quote
+from perfmodel.decide.quote.listing import worst_first
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.reports.quoted import DRAWN, page_of_quote
 from tests.test_app import errors, opened, sound, words
 from tests.test_app_bounded import noted
 

@@ -12,8 +12,8 @@ import streamlit
 
 from app import quotes
 from app.menu import PAGES
-from perfmodel.cli import main
-from perfmodel.resources import folder
+from perfmodel.core.files.resources import folder
+from perfmodel.interfaces.cli import main
 from tests.test_app import a_trace, opened
 from tests.test_app_copies import ASKED, copies
 from tests.test_app_trace import handed_over

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from perfmodel.cli.app import SERVER
-from perfmodel.client import Client, connection
+from perfmodel.interfaces.cli.app import SERVER
+from perfmodel.interfaces.client import Client, connection
 from tests.clients import served
 from tests.test_app import errors, opened, sound, words
 

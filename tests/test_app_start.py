@@ -75,7 +75,7 @@ def _keep(terminal: int, log: Path) -> None:
 def test_what_the_pages_need_is_imported_before_the_first_visitor_comes() -> None:
     code = """
 import sys
-from perfmodel.cli.app import warm
+from perfmodel.interfaces.cli.app import warm
 warm()
 before = set(sys.modules)
 from streamlit.testing.v1 import AppTest

@@ -7,10 +7,10 @@ import doctest
 import pytest
 
 from app import charts, colours
-from perfmodel.prediction import predict
-from perfmodel.sensitivity import input_words
-from perfmodel.step.terms import TERMS
-from perfmodel.traces.summary import PARTS
+from perfmodel.decide.sensitivity import input_words
+from perfmodel.evidence.traces.summary import PARTS
+from perfmodel.model.prediction import predict
+from perfmodel.model.step.terms import TERMS
 
 pytestmark = pytest.mark.any_version
 

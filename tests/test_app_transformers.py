@@ -8,7 +8,7 @@ import pytest
 
 import perfmodel
 from app import layout_map, layout_search
-from perfmodel.units import duration, show
+from perfmodel.core.units import duration, show
 from perfmodel.workloads import names as names_of_networks
 from perfmodel.workloads import workload
 from tests.test_app import errors, opened, sound, words
@@ -76,7 +76,7 @@ def test_tokens_are_told_as_days_and_money():
     low, high = (time * best.interval[end] / best.iteration_time for end in ("low_80", "high_80"))
     shown = words(test)
     assert f"1T tokens take {duration(time)} ({duration(low)} to {duration(high)} with 80 %" in shown
-    dollars = perfmodel.units.dollars(time / 3600 * 2 * 50)
+    dollars = perfmodel.core.units.dollars(time / 3600 * 2 * 50)
     assert f"and cost {dollars} (" in shown
 
 

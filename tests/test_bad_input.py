@@ -12,8 +12,8 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfmodel.cli import main
-from perfmodel.resources import folder
+from perfmodel.core.files.resources import folder
+from perfmodel.interfaces.cli import main
 
 WRONG = {
     "predict --workload resnt50": "nearest: resnet50",

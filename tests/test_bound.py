@@ -12,19 +12,19 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 import perfmodel
-from perfmodel.accuracy.collective_compare import compare_collectives
-from perfmodel.accuracy.collective_rows import shipped_measurements
-from perfmodel.errors import InputError
-from perfmodel.prediction import Prediction, predict
-from perfmodel.prediction.bound import end_at, least_iteration_time
-from perfmodel.prediction.network_cuts import cuts_of, least_time
-from perfmodel.quote import Claim, Quote, check_quote
-from perfmodel.quote.file import KINDS
-from perfmodel.quote.limits import limit_of_iteration
-from perfmodel.resolve import resolve
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
-from perfmodel.sweeps import sweep
+from perfmodel.core.errors import InputError
+from perfmodel.decide.quote import Claim, Quote, check_quote
+from perfmodel.decide.quote.file import KINDS
+from perfmodel.decide.quote.limits import limit_of_iteration
+from perfmodel.decide.sweeps import sweep
+from perfmodel.evidence.accuracy.collectives.collective_compare import compare_collectives
+from perfmodel.evidence.accuracy.collectives.collective_rows import shipped_measurements
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import Prediction, predict
+from perfmodel.model.prediction.intervals.bound import end_at, least_iteration_time
+from perfmodel.model.prediction.network_cuts import cuts_of, least_time
+from perfmodel.model.setting.resolve import resolve
 from perfmodel.workloads import names
 
 CATALOGUE = Catalogue.built_in()
@@ -110,7 +110,7 @@ def test_a_measured_time_of_one_accelerator_is_the_least_of_several(strategy):
 def test_a_layouts_interval_ends_at_what_peaks_allow(monkeypatch):
     asked = {"gpus": 8, "node": "dgx-h100", "global_batch_size": 64}
     least = perfmodel.layouts("llama-3-8b", **asked).rows[0].interval["low_80"]
-    monkeypatch.setattr("perfmodel.transformers.uncertainty.NORMAL_80", 10.0)
+    monkeypatch.setattr("perfmodel.model.transformers.uncertainty.NORMAL_80", 10.0)
     bounded = perfmodel.layouts("llama-3-8b", **asked).rows[0]
     setting = resolve(Scenario(workload="llama-3-8b", **asked), CATALOGUE)
     assert bounded.interval["low_80"] == pytest.approx(least_iteration_time(setting))

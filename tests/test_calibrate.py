@@ -11,29 +11,29 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from perfmodel.accuracy import compare, read_runs, shipped_runs
-from perfmodel.accuracy.headline import headline
-from perfmodel.accuracy.measured_runs import measured
-from perfmodel.accuracy.summary import summary
-from perfmodel.calibration import FITTED, before_fit, calibration, read_calibration, with_scaling
-from perfmodel.cli import main
-from perfmodel.efficiency import Efficiency
-from perfmodel.errors import InputError
-from perfmodel.fitting.design import Design
-from perfmodel.fitting.efficiency_fit import EfficiencyFit
-from perfmodel.fitting.out_of_sample import beside_shipped, shipped
-from perfmodel.fitting.row_weights import row_weights
-from perfmodel.fitting.spread import LEAST, SHARES, Miss, learn_spread
-from perfmodel.fitting.write import difference, inputs_of
-from perfmodel.prediction import predict, time_of
-from perfmodel.prediction.bound import least_computation_time
-from perfmodel.resolve import resolve
-from perfmodel.resources import folder
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
-from perfmodel.specs.workload import Layer
-from perfmodel.step.computation import computation
-from perfmodel.step.model_flops import saving
+from perfmodel.core.errors import InputError
+from perfmodel.core.files.resources import folder
+from perfmodel.evidence.accuracy import compare, read_runs, shipped_runs
+from perfmodel.evidence.accuracy.measured_runs import measured
+from perfmodel.evidence.accuracy.report.error_statistics import summary
+from perfmodel.evidence.accuracy.report.headline import headline
+from perfmodel.evidence.fitting.design import Design
+from perfmodel.evidence.fitting.efficiency_fit import EfficiencyFit
+from perfmodel.evidence.fitting.fit_everything import difference, inputs_of
+from perfmodel.evidence.fitting.out_of_sample import beside_shipped, shipped
+from perfmodel.evidence.fitting.row_weights import row_weights
+from perfmodel.evidence.fitting.spread import LEAST, SHARES, Miss, learn_spread
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.cli import main
+from perfmodel.model.fitted.calibration import FITTED, before_fit, calibration, read_calibration, with_scaling
+from perfmodel.model.fitted.efficiency import Efficiency
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import predict, time_of
+from perfmodel.model.prediction.intervals.bound import least_computation_time
+from perfmodel.model.setting.resolve import resolve
+from perfmodel.model.step.computation import computation
+from perfmodel.model.step.model_flops import saving
+from perfmodel.workloads.workload import Layer
 from tests.recorder import recorded
 
 CATALOGUE = Catalogue.built_in()

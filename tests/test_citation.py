@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from docs.site import man_page
 from perfmodel import __version__
-from perfmodel.cli import main
+from perfmodel.interfaces.cli import main
 
 
 def test_the_citation_is_of_this_version():

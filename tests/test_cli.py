@@ -13,14 +13,14 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from perfmodel.cli import COMMANDS, main
-from perfmodel.prediction import Prediction, predict
-from perfmodel.prediction.collective import Collective
-from perfmodel.resources import folder
-from perfmodel.specs.kinds import CLASSES
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
-from perfmodel.traces.timeline import write_timeline
+from perfmodel.core.files.resources import folder
+from perfmodel.evidence.traces.timeline import write_timeline
+from perfmodel.hardware.catalogue.kinds import CLASSES
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.cli import COMMANDS, main
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import Prediction, predict
+from perfmodel.model.prediction.collectives.collective import Collective
 from perfmodel.workloads import groups, names, workload
 
 
@@ -59,7 +59,10 @@ def test_every_command_has_help_with_an_example(path, command):
 @pytest.fixture
 def once(monkeypatch):
     """What takes long is answered once, however many forms show it."""
-    for place, name in (("perfmodel.planning", "search"), ("perfmodel.api.validate", "validate")):
+    for place, name in (
+        ("perfmodel.decide.planning", "search"),
+        ("perfmodel.interfaces.api.validate", "validate"),
+    ):
         module = import_module(place)
         monkeypatch.setattr(module, name, _kept(getattr(module, name)))
 
@@ -238,7 +241,7 @@ def test_a_scenario_file_and_options_laid_over_it(tmp_path):
 
 
 def test_specs_of_ones_own_override_the_built_in(tmp_path):
-    from perfmodel.resources import folder
+    from perfmodel.core.files.resources import folder
 
     text = (folder("hardware_specs") / "accelerators" / "v100-sxm2-16gb.toml").read_text()
     (tmp_path / "v100-sxm2-16gb.toml").write_text(

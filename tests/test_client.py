@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import perfmodel
-from perfmodel.client import Client, ServiceError
-from perfmodel.errors import InputError
-from perfmodel.prediction import Prediction
+from perfmodel.core.errors import InputError
+from perfmodel.interfaces.client import Client, ServiceError
+from perfmodel.model.prediction import Prediction
 from tests.clients import served
 
 
@@ -144,7 +144,7 @@ def test_pages_ask_the_service_that_the_app_is_started_with(client, no_service, 
     from streamlit.testing.v1 import AppTest
 
     from app import layout
-    from perfmodel.cli.app import SERVER
+    from perfmodel.interfaces.cli.app import SERVER
 
     asked: list[str] = []
     predict = Client.predict
@@ -167,7 +167,7 @@ def test_pages_ask_the_service_that_the_app_is_started_with(client, no_service, 
 def test_the_app_takes_an_address_alone():
     from click.testing import CliRunner
 
-    from perfmodel.cli import main
+    from perfmodel.interfaces.cli import main
 
     done = CliRunner().invoke(main, ["app", "--check", "--server", "nonsense"])
     assert done.exit_code == 2

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 import perfmodel
-from perfmodel.api.predict import predicted
-from perfmodel.client import Client
-from perfmodel.client.files import naming
-from perfmodel.errors import InputError
+from perfmodel.core.errors import InputError
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.api.predict import predicted
+from perfmodel.interfaces.client import Client
+from perfmodel.interfaces.client.files import naming
 from perfmodel.interfaces.register import NAMES, command
-from perfmodel.specs.store import Catalogue
 from tests.clients import served
 from tests.test_own_runs import MACHINE, written
 
@@ -183,7 +183,7 @@ def test_a_quote_is_checked_the_same(client, files, monkeypatch):
     own = perfmodel.check_quote(quote, calibration="my runs.json")
     assert client.check_quote(quote) == client.check_quote("quote.toml") == client.check_quote(table) == here
     assert client.check_quote(quote, calibration="my runs.json") == own
-    example = perfmodel.quote.example_names()[0]
+    example = perfmodel.decide.quote.example_names()[0]
     assert client.check_quote(example) == perfmodel.check_quote(perfmodel.read_quote(example)[0])
 
 

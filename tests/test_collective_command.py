@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import perfmodel
-from perfmodel.accuracy.collective_curves import nearest_curves
-from perfmodel.cli import main
-from perfmodel.cli.collective_plot import collective_figure
-from perfmodel.errors import InputError
-from perfmodel.prediction.collective_fabric import fabric_of
-from perfmodel.prediction.collective_spread import transport_of
-from perfmodel.specs.store import Catalogue
+from perfmodel.core.errors import InputError
+from perfmodel.evidence.accuracy.collectives.collective_curves import nearest_curves
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.cli import main
+from perfmodel.interfaces.cli.collective_plot import collective_figure
+from perfmodel.model.prediction.collectives.collective_fabric import fabric_of
+from perfmodel.model.prediction.collectives.collective_spread import transport_of
 
 CATALOGUE = Catalogue.built_in()
 H100 = ("--accelerator", "h100-sxm5-80gb", "--ranks", "64")

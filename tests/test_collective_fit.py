@@ -10,26 +10,35 @@ from click.testing import CliRunner
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from perfmodel.accuracy import collective_fit
-from perfmodel.accuracy.collective_compare import compare_collectives, shipped_out_of_sample, summarise
-from perfmodel.accuracy.collective_rows import (
+from perfmodel.core.errors import InputError
+from perfmodel.evidence.accuracy.collectives import collective_fit
+from perfmodel.evidence.accuracy.collectives.collective_compare import (
+    compare_collectives,
+    shipped_out_of_sample,
+    summarise,
+)
+from perfmodel.evidence.accuracy.collectives.collective_rows import (
     COLLECTIVES,
     COLUMNS,
     Measurement,
     read_measurements,
     shipped_measurements,
 )
-from perfmodel.calibration import COLLECTIVE_FIT
-from perfmodel.cli import main
-from perfmodel.collectives.model import curve, fitted
-from perfmodel.collectives.parameters import PARAMETERS
-from perfmodel.collectives.place import Point, places
-from perfmodel.errors import InputError
-from perfmodel.prediction.collective import collective
-from perfmodel.prediction.collective_fabric import fabric_of
-from perfmodel.prediction.collective_spread import SIZES as SIZE_CLASSES
-from perfmodel.prediction.collective_spread import interval_of, scale_at, size_class, spread_of
-from perfmodel.specs.store import Catalogue
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.cli import main
+from perfmodel.model.collectives.model import curve, fitted
+from perfmodel.model.collectives.parameters import PARAMETERS
+from perfmodel.model.collectives.place import Point, places
+from perfmodel.model.fitted.calibration import COLLECTIVE_FIT
+from perfmodel.model.prediction.collectives.collective import collective
+from perfmodel.model.prediction.collectives.collective_fabric import fabric_of
+from perfmodel.model.prediction.collectives.collective_spread import SIZES as SIZE_CLASSES
+from perfmodel.model.prediction.collectives.collective_spread import (
+    interval_of,
+    scale_at,
+    size_class,
+    spread_of,
+)
 
 CATALOGUE = Catalogue.built_in()
 

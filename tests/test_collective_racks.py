@@ -7,20 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import perfmodel
-from perfmodel.calibration import calibration
-from perfmodel.collectives.place import COLLECTIVES, USUAL_YEAR, places
-from perfmodel.collectives.racks import Racks
-from perfmodel.errors import InputError
-from perfmodel.prediction.collective import collective
-from perfmodel.prediction.collective_fabric import fabric_of
-from perfmodel.prediction.network_cuts import cuts_of, least_time
-from perfmodel.resolve import resolve
-from perfmodel.sensitivity.elasticity import sensitivity
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
-from perfmodel.step.fabric import fabric
-from perfmodel.step.layout import gradient_group
-from perfmodel.step.library import library_curve
+from perfmodel.core.errors import InputError
+from perfmodel.decide.sensitivity.elasticity import sensitivity
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.collectives.place import COLLECTIVES, USUAL_YEAR, places
+from perfmodel.model.collectives.racks import Racks
+from perfmodel.model.fitted.calibration import calibration
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction.collectives.collective import collective
+from perfmodel.model.prediction.collectives.collective_fabric import fabric_of
+from perfmodel.model.prediction.network_cuts import cuts_of, least_time
+from perfmodel.model.setting.resolve import resolve
+from perfmodel.model.step.fabric import fabric
+from perfmodel.model.step.layout import gradient_group
+from perfmodel.model.step.library import library_curve
 
 CATALOGUE = Catalogue.built_in()
 DGX = {"node": "dgx-a100-80gb", "ranks": 128, "size": "1GB"}

@@ -21,7 +21,7 @@ from perfmodel.equations import (
 from perfmodel.equations.algorithm import Algorithm
 from perfmodel.equations.algorithms import ALGORITHMS, GRID_ALGORITHMS
 from perfmodel.equations.bandwidths import bus_bandwidth
-from perfmodel.specs.store import Catalogue
+from perfmodel.hardware.catalogue.store import Catalogue
 from tests.simulators import blocks as blocks_in
 from tests.simulators import schedules, switches
 from tests.simulators.messages import Link, Outcome, Schedule, run

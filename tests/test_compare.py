@@ -8,13 +8,13 @@ import json
 
 import pytest
 
-from perfmodel.comparison import case_of, compare, saved_case
-from perfmodel.economics import economics
-from perfmodel.errors import InputError
-from perfmodel.prediction import predict
-from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
+from perfmodel.core.errors import InputError
+from perfmodel.decide.comparison import case_of, compare, saved_case
+from perfmodel.decide.economics import economics
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import predict
 
 SLOW = Scenario(node="aws-p3.16xlarge", world_size=16)
 FAST = Scenario(node="aws-p4d.24xlarge", world_size=16)

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import perfmodel
+from perfmodel.decide.explanations.sources import references
 from perfmodel.equations import compression, ring_all_reduce, shuffles
-from perfmodel.explanations.sources import references
-from perfmodel.prediction.compressed_exchange import CompressedExchange
-from perfmodel.specs.compression import KINDS, Scheme, parse_scheme
-from perfmodel.step.compression import Gradient, coded, gradient_of, square_gradient
+from perfmodel.model.options.compression import KINDS, Scheme, parse_scheme
+from perfmodel.model.prediction.training.compressed_exchange import CompressedExchange
+from perfmodel.model.step.compression import Gradient, coded, gradient_of, square_gradient
 from perfmodel.workloads import workload
 
 ranks = st.integers(2, 4096)

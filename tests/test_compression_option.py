@@ -7,14 +7,14 @@ import pytest
 
 import perfmodel
 from perfmodel import explain, predict, sweep
-from perfmodel.calibration import calibration
-from perfmodel.collectives import all_gather
-from perfmodel.collectives.model import curve, fitted, ranks_of
-from perfmodel.collectives.place import place_of
-from perfmodel.errors import InputError
-from perfmodel.prediction.collective_fabric import fabric_of
-from perfmodel.specs.compression import KINDS, parse_scheme
-from perfmodel.specs.store import Catalogue
+from perfmodel.core.errors import InputError
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.collectives import all_gather
+from perfmodel.model.collectives.model import curve, fitted, ranks_of
+from perfmodel.model.collectives.place import place_of
+from perfmodel.model.fitted.calibration import calibration
+from perfmodel.model.options.compression import KINDS, parse_scheme
+from perfmodel.model.prediction.collectives.collective_fabric import fabric_of
 
 SCHEMES = [str(parse_scheme(name)) for name in KINDS]
 JOB = {"workload": "vgg16", "gpus": 16, "inter_link": "ethernet-10g-tcp"}
@@ -120,7 +120,7 @@ def test_where_it_turns_is_in_sensitivity(invoke):
     )
     assert done.exit_code == 0, done.stderr
     (row,) = perfmodel.compression("powersgd:4", gpus=16, inter_link="ethernet-10g-tcp").rows
-    from perfmodel.units import show
+    from perfmodel.core.units import show
 
     assert f"powersgd:4 pays below {show(row.break_even_bandwidth, 'B/s')} a port" in " ".join(
         done.stdout.split()

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from perfmodel import Scenario, predict
-from perfmodel.accuracy import read_runs
-from perfmodel.specs.store import Catalogue
-from perfmodel.step.terms import TERMS
+from perfmodel.evidence.accuracy import read_runs
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.step.terms import TERMS
 
 ROOT = Path(__file__).parents[1]
 TEMPLATES = ROOT / "docs" / "templates"

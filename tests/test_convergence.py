@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfmodel import epochs_to_target
+from perfmodel.core.errors import InputError
 from perfmodel.equations.adaptive_synchrony import (
     adacomm_local_steps,
     adasync_batch_gradients,
@@ -57,8 +57,8 @@ from perfmodel.equations.model_parallel import (
 from perfmodel.equations.scaling import usl_peak_world_size, usl_speedup
 from perfmodel.equations.sgd_variants import VARIANTS, straggler_variant
 from perfmodel.equations.wall_clock import Objective, error_bound
-from perfmodel.errors import InputError
-from perfmodel.prediction.adaptive import schedule
+from perfmodel.model.prediction.training.adaptive import schedule
+from perfmodel.workloads.recipes import epochs_to_target
 
 CHECKS = {
     check["name"]: check

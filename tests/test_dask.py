@@ -16,9 +16,9 @@ import time
 import pytest
 
 from perfmodel import InputError, sweep
-from perfmodel.sweeps import dask_jobs
-from perfmodel.sweeps.manifest import NAME, description
-from perfmodel.sweeps.part_files import PartWriter, part_name, write_part
+from perfmodel.decide.sweeps import dask_jobs
+from perfmodel.decide.sweeps.manifest import NAME, description
+from perfmodel.decide.sweeps.part_files import PartWriter, part_name, write_part
 from tests.test_sweep_parts import ASKED, _end, cut, files
 
 distributed = pytest.importorskip("distributed")
@@ -195,7 +195,7 @@ def test_what_is_waited_for_is_said_before_the_wait(tmp_path, invoke, monkeypatc
 
     monkeypatch.setattr(distributed, "Client", asked)
     monkeypatch.setattr(
-        "perfmodel.sweeps.dask_jobs.waiting_words", lambda address: said.append(address) or ""
+        "perfmodel.decide.sweeps.dask_jobs.waiting_words", lambda address: said.append(address) or ""
     )
     invoke("sweep", "--gpus", "1-4", "--output", f"{tmp_path}/", "--dask", address)
     assert said == [address, "asked"]

@@ -10,17 +10,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from perfmodel.errors import InputError
-from perfmodel.explanations import explain
-from perfmodel.prediction import predict
-from perfmodel.resolve import resolve
-from perfmodel.resources import folder
-from perfmodel.specs.dataset import FILE, DataSetFile, data_set, data_sets
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
-from perfmodel.sweeps import sweep
+from perfmodel.core.errors import InputError
+from perfmodel.core.files.resources import folder
+from perfmodel.decide.explanations import explain
+from perfmodel.decide.sweeps import sweep
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.dataset import FILE, DataSetFile, data_set, data_sets
+from perfmodel.model.input.data import other_sizes
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import predict
+from perfmodel.model.setting.resolve import resolve
 from perfmodel.workloads import names, workload
-from perfmodel.workloads.data import other_sizes
 
 CATALOGUE = Catalogue.built_in()
 SLOW = {"accelerator": "v100-sxm2-16gb", "world_size": 8, "input": "real", "loader_workers": 1}

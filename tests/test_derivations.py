@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.calibration import calibration
-from perfmodel.explanations.derivation import derivation
-from perfmodel.sensitivity.elasticity import case_of
-from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.scenario import scenario_of
-from perfmodel.specs.store import Catalogue
+from perfmodel.decide.explanations.derivation import derivation
+from perfmodel.decide.sensitivity.elasticity import case_of
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.fitted.calibration import calibration
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.scenario import scenario_of
 
 COPIES = """
 resnet50 1

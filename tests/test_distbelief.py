@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import perfmodel
 from perfmodel.equations.downpour import downpour_staleness
-from perfmodel.prediction.distbelief import OPTIMIZER_COPIES
+from perfmodel.model.prediction.training.distbelief import OPTIMIZER_COPIES
 
 COUNTS = st.integers(1, 40)
 

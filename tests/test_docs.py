@@ -32,15 +32,15 @@ from docs.site.fields import fields
 from docs.site.links import problems
 from docs.site.usage import command_lines, modules
 from docs.site.written_pages import ELSEWHERE, FENCE, GENERATED, LINK, ROOT, relinked, written
+from perfmodel.decide.quote.file import KINDS as QUANTITIES
+from perfmodel.decide.quote.file import SYNONYMS, Claim, Quote, quote_of, scenario_of_claim
 from perfmodel.equations.interleaved_pipeline import interleaved_bubble_time
 from perfmodel.equations.ring_all_reduce import ring_all_reduce_time
-from perfmodel.prediction.result import Interval
-from perfmodel.quote.file import KINDS as QUANTITIES
-from perfmodel.quote.file import SYNONYMS, Claim, Quote, quote_of, scenario_of_claim
-from perfmodel.service.commands import COMMANDS
-from perfmodel.specs.kinds import KINDS
-from perfmodel.specs.provenance import Source
-from perfmodel.specs.store import Catalogue
+from perfmodel.hardware.catalogue.kinds import KINDS
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.provenance import Source
+from perfmodel.interfaces.service.commands import COMMANDS
+from perfmodel.model.prediction.result import Interval
 from tests.doors import formulas
 
 pytestmark = pytest.mark.any_version
@@ -72,7 +72,7 @@ def test_a_formula_shows_equation_symbols_source_example_and_commands(equations)
     assert "   perfmodel predict --gpus 32\n" in equations["equations/compute.rst"]
     assert "**Source** of this model: no publication" in equations["equations/measured_steps.rst"]
     assert "Pairwise all-to-all time\n------------------------\n" in equations["equations/shuffles.rst"]
-    assert "**Reached from** ``perfmodel.api.collective``" in equations["equations/shuffles.rst"]
+    assert "**Reached from** ``perfmodel.interfaces.api.collective``" in equations["equations/shuffles.rst"]
 
 
 def test_a_long_equation_takes_several_lines_and_loses_nothing():

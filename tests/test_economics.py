@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from perfmodel import Catalogue, InputError, Scenario, layouts, predict
-from perfmodel.economics import COMMUNICATING, IDLE, economics, rates
-from perfmodel.prices import offers_of, price_of
-from perfmodel.service.commands import answer
-from perfmodel.specs.conditions import Conditions
-from perfmodel.units import dollars, duration
+from perfmodel.core.units import dollars, duration
+from perfmodel.decide.economics import COMMUNICATING, IDLE, economics, rates
+from perfmodel.decide.prices import offers_of, price_of
+from perfmodel.interfaces.service.commands import answer
+from perfmodel.model.options.conditions import Conditions
 
 CATALOGUE = Catalogue.built_in()
 RENTED = Scenario(world_size=16, node="aws-p3.16xlarge")

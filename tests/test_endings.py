@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from perfmodel.cli import ENDINGS, NOBODY_READS, main
+from perfmodel.interfaces.cli import ENDINGS, NOBODY_READS, main
 
 FULL = Path("/dev/full")
-CALL = [sys.executable, "-c", "from perfmodel.cli import main; main()"]
+CALL = [sys.executable, "-c", "from perfmodel.interfaces.cli import main; main()"]
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="no device that is always full")
@@ -40,8 +40,8 @@ def test_whoever_stops_reading_ends_any_output_as_a_broken_pipe_does(words):
 
 ENDED_WHILE_IT_WRITES = """
 import signal, sys
-from perfmodel.cli import main
-from perfmodel.sweeps.table import Sweep
+from perfmodel.interfaces.cli import main
+from perfmodel.decide.sweeps.table import Sweep
 
 number, before = int(sys.argv.pop(1)), sys.argv.pop(1)
 signal.signal(number, getattr(signal, before))
@@ -121,7 +121,7 @@ def test_what_is_too_large_ends_in_a_line(error, invoke, monkeypatch):
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr("perfmodel.cli.predict.scenario_from", fail)
+    monkeypatch.setattr("perfmodel.interfaces.cli.predict.scenario_from", fail)
     done = invoke("predict")
     assert done.exit_code == 2
     assert len(done.stderr.splitlines()) == 1
@@ -148,7 +148,9 @@ It sets the signal: a shell that starts tests in the background has them ignore 
 """
 
 
-@pytest.mark.parametrize("module", ["click", "perfmodel.cli.predict", "perfmodel.prediction"])
+@pytest.mark.parametrize(
+    "module", ["click", "perfmodel.interfaces.cli.predict", "perfmodel.model.prediction"]
+)
 @pytest.mark.parametrize("call", ["script", "module"])
 def test_an_interruption_while_modules_load_is_told_in_a_line(call, module, tmp_path):
     (tmp_path / "sitecustomize.py").write_text(INTERRUPTS_AN_IMPORT)

@@ -9,11 +9,11 @@ import pytest
 from click.testing import CliRunner
 
 import perfmodel
-from perfmodel.cli import main
-from perfmodel.errors import InputError
-from perfmodel.sensitivity.until import AXES, Enough
-from perfmodel.specs.choices import Varied
-from perfmodel.specs.store import Catalogue
+from perfmodel.core.choices import Varied
+from perfmodel.core.errors import InputError
+from perfmodel.decide.sensitivity.until import AXES, Enough
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.cli import main
 
 pytestmark = pytest.mark.any_version
 SERVED = {"workload": "vgg16", "gpus": 32, "strategy": "parameter-server"}

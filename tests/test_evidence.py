@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import perfmodel
-from perfmodel import evidence
-from perfmodel.evidence import FOR_95, RESULT, Scale
-from perfmodel.prediction import predict
-from perfmodel.reports.figures import interval_lines
-from perfmodel.sweeps import sweep
+from perfmodel.decide.sweeps import sweep
+from perfmodel.interfaces.reports.figures import interval_lines
+from perfmodel.model.fitted import ledger_scales as evidence
+from perfmodel.model.fitted.ledger_scales import FOR_95, RESULT, Scale
+from perfmodel.model.prediction import predict
 
 JOBS = [
     {"workload": "resnet50", "gpus": 8},

@@ -16,25 +16,25 @@ import pytest
 from click.testing import CliRunner
 
 import perfmodel
-from perfmodel import economics as economics_module
-from perfmodel.calibration import calibration
-from perfmodel.cli import main
-from perfmodel.economics import economics
-from perfmodel.explanations import explain, write
-from perfmodel.explanations import money as money_module
-from perfmodel.explanations.derivation import derivation
-from perfmodel.explanations.equations import latex
-from perfmodel.explanations.plain_math import plain
-from perfmodel.explanations.sources import assumed_of, sources_of
-from perfmodel.formula import FORMULAS
-from perfmodel.prediction import predict
-from perfmodel.sensitivity.elasticity import case_of
-from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
-from perfmodel.step.communication import message_times
-from perfmodel.step.messages import messages
-from perfmodel.step.parts import computation_of, fabric_of
+from perfmodel.core.formula import FORMULAS
+from perfmodel.decide import economics as economics_module
+from perfmodel.decide.economics import economics
+from perfmodel.decide.explanations import explain, write
+from perfmodel.decide.explanations import money as money_module
+from perfmodel.decide.explanations.derivation import derivation
+from perfmodel.decide.explanations.equations import latex
+from perfmodel.decide.explanations.plain_math import plain
+from perfmodel.decide.explanations.sources import assumed_of, sources_of
+from perfmodel.decide.sensitivity.elasticity import case_of
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.cli import main
+from perfmodel.model.fitted.calibration import calibration
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import predict
+from perfmodel.model.step.communication import message_times
+from perfmodel.model.step.messages import messages
+from perfmodel.model.step.parts import computation_of, fabric_of
 from tests.recorder import recorded
 
 BUILT_IN = Catalogue.built_in()
@@ -571,9 +571,13 @@ def test_sympy_is_imported_by_exact_derivatives_alone():
         if re.search(r"^\s*(import|from) sympy", path.read_text(), re.M)
     }
     # ops names it for types alone
-    assert importing <= {"explanations/arms.py", "explanations/exact_crossovers.py", "ops.py"}
+    assert importing <= {
+        "decide/explanations/arms.py",
+        "decide/explanations/exact_crossovers.py",
+        "core/ops.py",
+    }
     code = (
-        "import sys; from perfmodel.cli import main; "
+        "import sys; from perfmodel.interfaces.cli import main; "
         "main(['cite', '--gpus', '8'], standalone_mode=False); assert 'sympy' not in sys.modules"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -581,7 +585,7 @@ def test_sympy_is_imported_by_exact_derivatives_alone():
 
 
 def test_cited_publications_exist():
-    known = tomllib.loads((Path(perfmodel.__file__).parent / "references.toml").read_text())
+    known = tomllib.loads((Path(perfmodel.__file__).parent / "equations" / "references.toml").read_text())
     for name in ALL:
         assert set(of(name).sources) <= set(known)
 

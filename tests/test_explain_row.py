@@ -12,12 +12,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from docs.site.explained_rows import KINDS, PAGE, ROWS, drawn
-from perfmodel.accuracy.campaigns import CAMPAIGNS
-from perfmodel.accuracy.readings import Reading
-from perfmodel.accuracy.refused_section import refused_table
-from perfmodel.api.explain_row import explain_row
-from perfmodel.cli import main
-from perfmodel.errors import InputError
+from perfmodel.core.errors import InputError
+from perfmodel.evidence.accuracy.campaigns import CAMPAIGNS
+from perfmodel.evidence.accuracy.readings import Reading
+from perfmodel.evidence.accuracy.report.refused_section import refused_table
+from perfmodel.interfaces.api.explain_row import explain_row
+from perfmodel.interfaces.cli import main
 
 ROW_OF = {
     "training": "sarus/resnet50/mpi-container/128x1/fp32-b64",
@@ -85,7 +85,7 @@ def test_what_is_predicted_is_what_validate_says(kind: str) -> None:
     if kind == "memory":
         return
     (row,) = explain_row(ROW_OF[kind], kind=kind).rows
-    from perfmodel.api.validate import validate
+    from perfmodel.interfaces.api.validate import validate
 
     said = {each.get(row.campaign.id_column): each for each in validate(kind).records()}[row.id]  # type: ignore[call-overload]
     names = ("predicted_iteration_time", "predicted_time", "time_to_train")

@@ -13,15 +13,15 @@ import click
 import numpy as np
 import pytest
 
-from perfmodel.cli import main
-from perfmodel.prediction import predict
-from perfmodel.resources import folder
-from perfmodel.specs.provenance import Quantity
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
-from perfmodel.tables import csv_text, flat, markdown_table
-from perfmodel.traces.timeline import write_timeline
-from perfmodel.writing import write_whole
+from perfmodel.core.files.resources import folder
+from perfmodel.core.files.tables import csv_text, flat, markdown_table
+from perfmodel.core.files.writing import write_whole
+from perfmodel.evidence.traces.timeline import write_timeline
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.provenance import Quantity
+from perfmodel.interfaces.cli import main
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import predict
 
 TABLES = {
     "predict": ("predict", "--gpus", "16"),

@@ -13,28 +13,28 @@ from typing import Any
 import pytest
 
 import perfmodel
-from perfmodel import resolve as resolving
-from perfmodel.calibration import calibration
-from perfmodel.efficiency import Efficiency
-from perfmodel.errors import InputError
-from perfmodel.link_caveats import GENERIC_NODE
-from perfmodel.prediction import predict
-from perfmodel.prediction.bound import least_computation_time
-from perfmodel.prediction.collective import collective
-from perfmodel.prediction.collective_fabric import fabric_of
-from perfmodel.resolve import resolve
-from perfmodel.resources import folder
-from perfmodel.specs.peer_graph import ranks_of
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
-from perfmodel.step.evaluate import evaluate
+from perfmodel.core.errors import InputError
+from perfmodel.core.files.resources import folder
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.peer_graph import ranks_of
+from perfmodel.model.fitted.calibration import calibration
+from perfmodel.model.fitted.efficiency import Efficiency
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import predict
+from perfmodel.model.prediction.collectives.collective import collective
+from perfmodel.model.prediction.collectives.collective_fabric import fabric_of
+from perfmodel.model.prediction.intervals.bound import least_computation_time
+from perfmodel.model.setting import resolve as resolving
+from perfmodel.model.setting.link_caveats import GENERIC_NODE
+from perfmodel.model.setting.resolve import resolve
+from perfmodel.model.step.evaluate import evaluate
 from perfmodel.workloads import names as workload_names
 
 BUILT_IN = Catalogue.built_in()
 KINDS = ("accelerators", "links", "nodes")
 PACKAGE = Path(perfmodel.__file__).parent
 SOURCES = [*PACKAGE.rglob("*.py"), *(PACKAGE.parent / "app").rglob("*.py")]
-READS_NAMES = ("specs/names.py",)
+READS_NAMES = ("core/records/names.py",)
 """Where names that people type are understood, and an id is held against what its file says."""
 WORDS_OF = {"id", "architecture", "software"}
 """Attributes that are names, whole."""
@@ -240,9 +240,9 @@ def test_code_names_no_hardware_but_for_its_defaults():
         if isinstance(node, ast.Constant) and node.value in ids
     }
     assert named == {
-        ("resolve.py", resolving.DEFAULT_ACCELERATOR),
-        ("link_caveats.py", GENERIC_NODE),
-        ("resolve.py", resolving.DEFAULT_INTER_LINK),
+        ("model/setting/resolve.py", resolving.DEFAULT_ACCELERATOR),
+        ("model/setting/link_caveats.py", GENERIC_NODE),
+        ("model/setting/resolve.py", resolving.DEFAULT_INTER_LINK),
     }
 
 

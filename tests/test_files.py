@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from perfmodel import reading
-from perfmodel.errors import InputError
-from perfmodel.reading import LARGEST_OPTIONS, MOST_ROWS, read_json, read_text, read_toml
+from perfmodel.core.errors import InputError
+from perfmodel.core.files import reading
+from perfmodel.core.files.reading import LARGEST_OPTIONS, MOST_ROWS, read_json, read_text, read_toml
 
 OPTIONS = {
     "predict --scenario {}": ".toml",
@@ -76,7 +76,9 @@ def test_no_option_reads_a_device_a_pipe_or_a_folder(line, odd, invoke, monkeypa
     path = odd.rename(tmp_path / f"odd{OPTIONS[line]}")
     monkeypatch.chdir(tmp_path)
     if "fit" in line or "--check" in line:  # the file is read before anything is fitted
-        monkeypatch.setattr("perfmodel.fitting.out_of_sample.shipped", lambda: pytest.fail("fitted first"))
+        monkeypatch.setattr(
+            "perfmodel.evidence.fitting.out_of_sample.shipped", lambda: pytest.fail("fitted first")
+        )
     done = invoke(*line.format(path, path).split())
     assert done.exit_code == 2, (done.stdout, done.exception)
     assert f"odd{OPTIONS[line]}" in done.stderr

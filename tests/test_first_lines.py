@@ -10,11 +10,11 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from perfmodel.cli import main
-from perfmodel.cli.trace_render import show_difference
-from perfmodel.prediction import predict
-from perfmodel.specs.scenario import Scenario
-from perfmodel.units import shown_part
+from perfmodel.core.units import shown_part
+from perfmodel.interfaces.cli import main
+from perfmodel.interfaces.cli.trace_render import show_difference
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import predict
 
 LARGE = ("--workload", "llama-3-8b", "--gpus", "8", "--sequence-length", "2048")
 """More than 8 V100 hold."""

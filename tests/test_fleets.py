@@ -14,18 +14,18 @@ import pytest
 from click.testing import CliRunner
 
 import perfmodel
-from perfmodel.cli import main
+from perfmodel.core.errors import InputError
+from perfmodel.decide.planning.fleets import Fleets, Job
+from perfmodel.decide.planning.fleets.market import switches
+from perfmodel.decide.planning.fleets.shares import Units, whole_shares
+from perfmodel.decide.planning.fleets.step import Part, mixed_step, steps_of
+from perfmodel.decide.planning.fleets.verdict import payback_words
+from perfmodel.decide.planning.fleets.written import joined, read_addition, read_fleet
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.heterogeneous import slowest_of_kinds
-from perfmodel.errors import InputError
-from perfmodel.planning.fleets import Fleets, Job
-from perfmodel.planning.fleets.market import switches
-from perfmodel.planning.fleets.shares import Units, whole_shares
-from perfmodel.planning.fleets.step import Part, mixed_step, steps_of
-from perfmodel.planning.fleets.verdict import payback_words
-from perfmodel.planning.fleets.written import joined, read_addition, read_fleet
-from perfmodel.reports.fleet import page_of_fleets
-from perfmodel.specs.store import Catalogue
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.cli import main
+from perfmodel.interfaces.reports.fleet import page_of_fleets
 
 pytestmark = pytest.mark.any_version
 PAGE = Path(__file__).parents[1] / "docs" / "fleets.md"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.accuracy.runs import TRUSTED, shipped_runs
-from perfmodel.calibration import before_fit
-from perfmodel.fitting.out_of_sample import OutOfSample
-from perfmodel.fitting.write import fitted
-from perfmodel.processes import Workers
+from perfmodel.core.processes import Workers
+from perfmodel.evidence.accuracy.training_rows import TRUSTED, shipped_runs
+from perfmodel.evidence.fitting.fit_everything import fitted
+from perfmodel.evidence.fitting.out_of_sample import OutOfSample
+from perfmodel.model.fitted.calibration import before_fit
 
 pytestmark = pytest.mark.any_version
 

@@ -22,13 +22,13 @@ import sympy
 
 import perfmodel
 import perfmodel.equations
-from perfmodel.formula import FORMULAS, Formula
-from perfmodel.vocabulary import QUANTITIES
+from perfmodel.core.formula import FORMULAS, Formula
+from perfmodel.core.vocabulary import QUANTITIES
 
 for module in pkgutil.walk_packages(perfmodel.equations.__path__, "perfmodel.equations."):
     importlib.import_module(module.name)
 
-REFERENCES = tomllib.loads((Path(perfmodel.__file__).parent / "references.toml").read_text())
+REFERENCES = tomllib.loads((Path(perfmodel.__file__).parent / "equations" / "references.toml").read_text())
 ALL = [pytest.param(entry, id=name) for name, entry in sorted(FORMULAS.items())]
 SYMBOLIC = [pytest.param(entry, id=name) for name, entry in sorted(FORMULAS.items()) if entry.symbolic]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from perfmodel.cli import COMMANDS
+from perfmodel.interfaces.cli import COMMANDS
 from tests.frozen.__main__ import listing
 from tests.frozen.answers import FILES, read, requests, shortened
 from tests.frozen.comparison import Difference, differences

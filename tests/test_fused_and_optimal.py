@@ -8,16 +8,16 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
-from perfmodel.calibration import calibration
+from perfmodel.core.choices import Overlap
 from perfmodel.equations.fusion import CYCLE_TIME, FUSION_THRESHOLD_BYTES
-from perfmodel.prediction.assemble import predict, settled
-from perfmodel.specs.choices import Overlap
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
-from perfmodel.step.communication import cost_of_sums, message_times
-from perfmodel.step.messages import messages
-from perfmodel.step.parts import computation_of, fabric_of
-from perfmodel.step.terms import added
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.fitted.calibration import calibration
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction.assemble import predict, settled
+from perfmodel.model.step.communication import cost_of_sums, message_times
+from perfmodel.model.step.messages import messages
+from perfmodel.model.step.parts import computation_of, fabric_of
+from perfmodel.model.step.terms import added
 from tests.simulators import events
 
 NETWORKS = ("resnet50", "resnet101", "vgg16", "inception-v3", "googlenet", "alexnet", "densenet121")

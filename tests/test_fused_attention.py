@@ -2,7 +2,7 @@
 
 import pytest
 
-from perfmodel.prediction import predict
+from perfmodel.model.prediction import predict
 
 JOB = {"workload": "llama-3-8b", "gpus": 8, "sequence_length": 32768}
 GIB = 2**30

@@ -15,6 +15,6 @@ def test_random_command_lines_end_in_an_answer_or_a_refusal(seed):
 
 
 def test_every_command_is_fuzzed():
-    from perfmodel.cli import COMMANDS
+    from perfmodel.interfaces.cli import COMMANDS
 
     assert {words[0] for words in commands()} == set(COMMANDS)

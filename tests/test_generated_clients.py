@@ -15,7 +15,7 @@ pytest.importorskip("fastapi")
 pytest.importorskip("openapi_python_client")
 pytest.importorskip("datamodel_code_generator")
 
-from perfmodel.service.schema import openapi
+from perfmodel.interfaces.service.schema import openapi
 from tests.clients import served
 
 pytestmark = pytest.mark.any_version

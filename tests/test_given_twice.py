@@ -6,7 +6,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from perfmodel.cli import COMMANDS, main
+from perfmodel.interfaces.cli import COMMANDS, main
 
 
 def commands(command, words=()):

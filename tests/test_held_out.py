@@ -9,16 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from perfmodel.accuracy import compare
-from perfmodel.accuracy.collective_rows import read_measurements, shipped_measurements
-from perfmodel.accuracy.held_out import learned_bytes, learned_part
-from perfmodel.accuracy.mlperf_rows import read_submissions, shipped_submissions
-from perfmodel.accuracy.runs import read_runs, shipped_runs
-from perfmodel.accuracy.summary import by_reason
-from perfmodel.accuracy.transformer_rows import read_transformer_runs, shipped_transformer_runs
-from perfmodel.calibration import COLLECTIVE_FIT, FITTED, TRANSFORMER_FIT
-from perfmodel.resources import folder
-from perfmodel.specs.store import Catalogue
+from perfmodel.core.files.resources import folder
+from perfmodel.evidence.accuracy import compare
+from perfmodel.evidence.accuracy.collectives.collective_rows import read_measurements, shipped_measurements
+from perfmodel.evidence.accuracy.ledger.held_out import learned_bytes, learned_part
+from perfmodel.evidence.accuracy.mlperf.mlperf_rows import read_submissions, shipped_submissions
+from perfmodel.evidence.accuracy.report.error_statistics import by_reason
+from perfmodel.evidence.accuracy.training_rows import read_runs, shipped_runs
+from perfmodel.evidence.accuracy.transformers.transformer_rows import (
+    read_transformer_runs,
+    shipped_transformer_runs,
+)
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.fitted.calibration import COLLECTIVE_FIT, FITTED, TRANSFORMER_FIT
 
 VALIDATION = folder("validation")
 MEASURED = VALIDATION / "measured"

@@ -5,14 +5,14 @@ import json
 import pytest
 
 from perfmodel import compare, layouts, plan, predict, sweep
-from perfmodel.calibration import calibration
-from perfmodel.errors import InputError
-from perfmodel.explanations import explain
-from perfmodel.quote import Claim, Quote, check_quote
-from perfmodel.sensitivity.elasticity import sensitivity
-from perfmodel.sensitivity.report import sensitivity_report
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
+from perfmodel.core.errors import InputError
+from perfmodel.decide.explanations import explain
+from perfmodel.decide.quote import Claim, Quote, check_quote
+from perfmodel.decide.sensitivity.elasticity import sensitivity
+from perfmodel.decide.sensitivity.sensitivity_tables import sensitivity_report
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.fitted.calibration import calibration
+from perfmodel.model.options.scenario import Scenario
 from perfmodel.workloads import workload, workload_from_file
 from perfmodel.workloads.huggingface.families import FAMILIES
 

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfmodel.errors import InputError
-from perfmodel.explanations import explain
-from perfmodel.prediction import predict
-from perfmodel.sensitivity import sensitivity
-from perfmodel.specs.choices import DecoderName
-from perfmodel.specs.dataset import data_set
-from perfmodel.specs.decoder import decoders
-from perfmodel.specs.scenario import Scenario
-from perfmodel.sweeps import sweep
+from perfmodel.core.choices import DecoderName
+from perfmodel.core.errors import InputError
+from perfmodel.decide.explanations import explain
+from perfmodel.decide.sensitivity import sensitivity
+from perfmodel.decide.sweeps import sweep
+from perfmodel.hardware.dataset import data_set
+from perfmodel.hardware.decoder import decoders
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import predict
 
 EIGHT = {"node": "dgx-1v", "world_size": 8, "input": "real"}
 FAST = {**EIGHT, "workload": "alexnet", "local_batch_size": 512}

@@ -12,19 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import perfmodel
-from perfmodel.anchor import OWN, parse_anchor
-from perfmodel.calibration import NORMAL_80
-from perfmodel.cli import main
-from perfmodel.errors import InputError
-from perfmodel.evidence import FREEDOM, KNOWN, REPEAT, TRANSFORMERS, scale_of
-from perfmodel.explanations import explain
-from perfmodel.prediction import predict
-from perfmodel.sensitivity.elasticity import sensitivity
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
-from perfmodel.sweeps import sweep
-from perfmodel.transformers.levels import learned
-from perfmodel.transformers.parameters import fitted
+from perfmodel.core.errors import InputError
+from perfmodel.decide.explanations import explain
+from perfmodel.decide.sensitivity.elasticity import sensitivity
+from perfmodel.decide.sweeps import sweep
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.cli import main
+from perfmodel.model.fitted.calibration import NORMAL_80
+from perfmodel.model.fitted.ledger_scales import FREEDOM, KNOWN, REPEAT, TRANSFORMERS, scale_of
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import predict
+from perfmodel.model.setting.anchor import OWN, parse_anchor
+from perfmodel.model.transformers.levels import learned
+from perfmodel.model.transformers.parameters import fitted
 
 LLAMA = {"workload": "llama-3-8b", "node": "dgx-h100"}
 JOB = LLAMA | {"gpus": 64, "tensor_parallel": 4, "pipeline_parallel": 2, "global_batch_size": 256}

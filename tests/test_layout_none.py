@@ -6,9 +6,9 @@ import pytest
 from click.testing import CliRunner
 
 import perfmodel
-from perfmodel.cli import main
-from perfmodel.errors import InputError
-from perfmodel.service.application import application
+from perfmodel.core.errors import InputError
+from perfmodel.interfaces.cli import main
+from perfmodel.interfaces.service.application import application
 from tests.asgi import Caller
 from tests.test_app import errors, opened
 

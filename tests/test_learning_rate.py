@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import perfmodel
+from perfmodel.core.formula import FORMULAS
+from perfmodel.decide.explanations.sources import references
 from perfmodel.equations.learning_rate import (
     gradient_staleness_learning_rate,
     mean_gradient_staleness_learning_rate,
     warmed_up_learning_rate,
 )
 from perfmodel.equations.staleness import k_async_staleness_probability
-from perfmodel.explanations.sources import references
-from perfmodel.formula import FORMULAS
-from perfmodel.prediction.learning_rates import RULES
+from perfmodel.model.prediction.training.learning_rates import RULES
 
 EVERYTHING = {
     "staleness": 3.0,

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from perfmodel.accuracy import leave_out_collectives, leave_out_file, leave_out_transformers
-from perfmodel.accuracy.by_source import JudgedRow, summarise
-from perfmodel.accuracy.collective_fit import learned_from as learned_collectives
-from perfmodel.accuracy.collective_rows import shipped_measurements
-from perfmodel.accuracy.leave_out import (
+from perfmodel.core.files.resources import folder
+from perfmodel.evidence.accuracy.by_source import JudgedRow, summarise
+from perfmodel.evidence.accuracy.collectives import leave_out_collectives
+from perfmodel.evidence.accuracy.collectives.collective_fit import learned_from as learned_collectives
+from perfmodel.evidence.accuracy.collectives.collective_rows import shipped_measurements
+from perfmodel.evidence.accuracy.leave_out import (
     BEFORE,
     CATEGORIES,
     Evidence,
@@ -28,19 +29,20 @@ from perfmodel.accuracy.leave_out import (
     leave_out,
     publishers,
 )
-from perfmodel.accuracy.measured_runs import measured, shipped_whole_transformers
-from perfmodel.accuracy.measured_table import records
-from perfmodel.accuracy.runs import shipped_runs
-from perfmodel.accuracy.transformer_fit import fit, learned_from, left_out, tangent
-from perfmodel.accuracy.transformer_rows import shipped_transformer_runs
-from perfmodel.fitting import learning_curve
-from perfmodel.fitting import leave_out as fitting
-from perfmodel.fitting.learning_curve import DRAWS, GIVEN, _transformers, draws
-from perfmodel.fitting.out_of_sample import OutOfSample
-from perfmodel.learned import origins
-from perfmodel.resources import folder
-from perfmodel.specs.store import Catalogue
-from perfmodel.transformers.parameters import neutral_scores
+from perfmodel.evidence.accuracy.measured_runs import measured, shipped_whole_transformers
+from perfmodel.evidence.accuracy.measured_table import records
+from perfmodel.evidence.accuracy.report import leave_out_file
+from perfmodel.evidence.accuracy.training_rows import shipped_runs
+from perfmodel.evidence.accuracy.transformers import leave_out_transformers
+from perfmodel.evidence.accuracy.transformers.transformer_fit import fit, learned_from, left_out, tangent
+from perfmodel.evidence.accuracy.transformers.transformer_rows import shipped_transformer_runs
+from perfmodel.evidence.fitting import learning_curve
+from perfmodel.evidence.fitting import leave_out as fitting
+from perfmodel.evidence.fitting.learning_curve import DRAWS, GIVEN, _transformers, draws
+from perfmodel.evidence.fitting.out_of_sample import OutOfSample
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.fitted.learned import origins
+from perfmodel.model.transformers.parameters import neutral_scores
 
 SOURCES = ("torchtitan", "internevo", "nanotron", "maxtext-tpu", "dlperf-gpt", "kempnerforge")
 COLLECTIVE_SOURCES = (

@@ -10,9 +10,11 @@ from hashlib import sha256
 import pytest
 from click.testing import CliRunner
 
-from perfmodel.accuracy.by_source import JudgedRow, quantile
-from perfmodel.accuracy.held_out import require_entries
-from perfmodel.accuracy.ledger import (
+from perfmodel.core.errors import InputError
+from perfmodel.core.files.resources import folder
+from perfmodel.evidence.accuracy.by_source import JudgedRow, quantile
+from perfmodel.evidence.accuracy.ledger.held_out import require_entries
+from perfmodel.evidence.accuracy.ledger.ledger import (
     APART,
     COLUMNS,
     Entry,
@@ -22,10 +24,8 @@ from perfmodel.accuracy.ledger import (
     read_ledger,
     scales,
 )
-from perfmodel.cli import main
-from perfmodel.errors import InputError
-from perfmodel.evidence import KNOWN, NEW, RESULT, TRANSFORMERS, scale_of
-from perfmodel.resources import folder
+from perfmodel.interfaces.cli import main
+from perfmodel.model.fitted.ledger_scales import KNOWN, NEW, RESULT, TRANSFORMERS, scale_of
 
 FILE = folder("validation") / "ledger.csv"
 MEASURED = folder("validation") / "measured"

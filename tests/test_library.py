@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from perfmodel import collective, predict
-from perfmodel.calibration import calibration
-from perfmodel.collectives.place import USUAL_YEAR
-from perfmodel.errors import InputError
-from perfmodel.resolve import resolve
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
-from perfmodel.step.fabric import fabric
-from perfmodel.step.layout import gradient_group
-from perfmodel.step.library import library_curve, library_times, ring_part
+from perfmodel.core.errors import InputError
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.collectives.place import USUAL_YEAR
+from perfmodel.model.fitted.calibration import calibration
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.setting.resolve import resolve
+from perfmodel.model.step.fabric import fabric
+from perfmodel.model.step.layout import gradient_group
+from perfmodel.model.step.library import library_curve, library_times, ring_part
 
 CATALOGUE = Catalogue.built_in()
 

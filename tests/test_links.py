@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perfmodel.calibration import before_fit, calibration
-from perfmodel.collectives.model import curve, fitted
-from perfmodel.collectives.place import Point, places
-from perfmodel.prediction import predict
-from perfmodel.prediction.collective import ALGORITHMS, collective
-from perfmodel.specs.link import Link
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
-from perfmodel.step.ports import KERNEL_TCP, bulk_bandwidth
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.link import Link
+from perfmodel.model.collectives.model import curve, fitted
+from perfmodel.model.collectives.place import Point, places
+from perfmodel.model.fitted.calibration import before_fit, calibration
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import predict
+from perfmodel.model.prediction.collectives.collective import ALGORITHMS, collective
+from perfmodel.model.step.ports import KERNEL_TCP, bulk_bandwidth
 
 CATALOGUE = Catalogue.built_in()
 LINKS = [CATALOGUE.link(name) for name in CATALOGUE.ids("links")]

@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import perfmodel
-from perfmodel.accuracy.transformer_rows import shipped_transformer_runs
-from perfmodel.cli import main
-from perfmodel.errors import InputError
-from perfmodel.explanations import explain
-from perfmodel.prediction import predict
-from perfmodel.specs.scenario import Scenario
-from perfmodel.sweeps import sweep
-from perfmodel.transformers.job import job_of
-from perfmodel.transformers.step import held_parameters, trained_parameters
+from perfmodel.core.errors import InputError
+from perfmodel.decide.explanations import explain
+from perfmodel.decide.sweeps import sweep
+from perfmodel.evidence.accuracy.transformers.transformer_rows import shipped_transformer_runs
+from perfmodel.interfaces.cli import main
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import predict
+from perfmodel.model.transformers.job import job_of
+from perfmodel.model.transformers.step import held_parameters, trained_parameters
 
 LLAMA = {"workload": "llama-3-8b", "node": "dgx-h100", "gpus": 8}
 ADAPTED = 16 * (4 * 4096 + (32 + 2 * 8) * 128 + 4096) * 32

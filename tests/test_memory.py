@@ -9,11 +9,11 @@ from click.testing import CliRunner
 
 from app.memory_chart import memory_bars, of_prediction
 from perfmodel import Scenario, predict, sweep
-from perfmodel.calibration import calibration
-from perfmodel.cli import main
-from perfmodel.explanations import explain
-from perfmodel.step.memory import ROWS, Row
-from perfmodel.units import show
+from perfmodel.core.units import show
+from perfmodel.decide.explanations import explain
+from perfmodel.interfaces.cli import main
+from perfmodel.model.fitted.calibration import calibration
+from perfmodel.model.step.memory import ROWS, Row
 
 NAME, LABEL, BYTES = "buckets", "gradient buckets", 3.0 * 2**30
 JOB = {"world_size": 16, "workload": "resnet50", "accelerator": "v100-sxm2-16gb"}

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 import perfmodel
 from perfmodel import Scenario, predict
-from perfmodel.accuracy.memory_fit import (
+from perfmodel.core.files.resources import folder
+from perfmodel.evidence.accuracy.memory_fit import (
     FILES,
     Outcome,
     half_width,
@@ -24,13 +25,12 @@ from perfmodel.accuracy.memory_fit import (
     refused,
     runs,
 )
-from perfmodel.accuracy.memory_fit import shipped_peaks as every_peak
-from perfmodel.accuracy.memory_section import section, shares
-from perfmodel.calibration import calibration
-from perfmodel.cli import main
-from perfmodel.prediction.memory_odds import OPEN, RESULT, STATED, odds, short_verdict, verdict
-from perfmodel.reports.figures import memory_lines, overflow
-from perfmodel.resources import folder
+from perfmodel.evidence.accuracy.memory_fit import shipped_peaks as every_peak
+from perfmodel.evidence.accuracy.report.memory_section import section, shares
+from perfmodel.interfaces.cli import main
+from perfmodel.interfaces.reports.figures import memory_lines, overflow
+from perfmodel.model.fitted.calibration import calibration
+from perfmodel.model.prediction.memory_odds import OPEN, RESULT, STATED, odds, short_verdict, verdict
 
 LLAMA = {"workload": "llama-3-8b", "node": "dgx-h100", "gpus": 8, "global_batch_size": 64}
 WHOLE = LLAMA | {"framework": "torchtitan", "sharding": "zero3", "recompute": "full", "micro_batch_size": 1}

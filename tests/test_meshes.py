@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 import perfmodel
-from perfmodel.accuracy.collective_rows import shipped_measurements
-from perfmodel.collectives.place import places
+from perfmodel.core.errors import InputError
 from perfmodel.equations.ring_search import WRITE_PAYLOAD, rings
-from perfmodel.errors import InputError
-from perfmodel.specs.store import Catalogue
+from perfmodel.evidence.accuracy.collectives.collective_rows import shipped_measurements
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.collectives.place import places
 
 CATALOGUE = Catalogue.built_in()
 QUADS = {"nvlink2-quad-mesh": 2, "nvlink3-quad-mesh": 4, "nvlink4-quad-mesh": 6}

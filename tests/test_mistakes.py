@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from perfmodel import Conditions, InputError, Scenario
-from perfmodel.quote.file import quote_of
-from perfmodel.reading import read_toml
-from perfmodel.resources import folder
-from perfmodel.specs.accelerator import Accelerator
-from perfmodel.specs.spec_file import check
+from perfmodel.core.files.reading import read_toml
+from perfmodel.core.files.resources import folder
+from perfmodel.decide.quote.file import quote_of
+from perfmodel.hardware.accelerator import Accelerator
+from perfmodel.hardware.catalogue.spec_file import check
 
 CLAIM = {"quantity": "speedup", "value": 2.0}
 QUOTE = {"title": "x", "claims": (CLAIM,)}

@@ -12,8 +12,10 @@ from statistics import median
 import pytest
 from click.testing import CliRunner
 
-from perfmodel.accuracy import shipped_runs
-from perfmodel.accuracy.mlperf import (
+from perfmodel.core.errors import InputError
+from perfmodel.core.files.resources import folder
+from perfmodel.evidence.accuracy import shipped_runs
+from perfmodel.evidence.accuracy.mlperf.mlperf import (
     OTHERS,
     Row,
     compare_mlperf,
@@ -21,24 +23,22 @@ from perfmodel.accuracy.mlperf import (
     shipped_rows,
     summarise_mlperf,
 )
-from perfmodel.accuracy.mlperf_rows import (
+from perfmodel.evidence.accuracy.mlperf.mlperf_rows import (
     Submission,
     framework_of,
     read_submissions,
     scenario_of_submission,
     shipped_submissions,
 )
-from perfmodel.accuracy.mlperf_rules import ROUNDS
-from perfmodel.accuracy.mlperf_section import SEEN, covered, section
-from perfmodel.accuracy.scenarios import Refused
-from perfmodel.accuracy.summary import by_reason
-from perfmodel.calibration import FITTED, calibration
-from perfmodel.cli import main as command
-from perfmodel.errors import InputError
-from perfmodel.prediction import predict
-from perfmodel.resources import folder
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
+from perfmodel.evidence.accuracy.mlperf.mlperf_rules import ROUNDS
+from perfmodel.evidence.accuracy.mlperf.mlperf_section import SEEN, covered, section
+from perfmodel.evidence.accuracy.report.error_statistics import by_reason
+from perfmodel.evidence.accuracy.scenarios import Refused
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.cli import main as command
+from perfmodel.model.fitted.calibration import FITTED, calibration
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import predict
 
 MEASURED = folder("validation") / "measured" / "mlperf.csv"
 SHARED = Path(__file__).parents[1].parent / "shared" / "measured" / "mlperf.csv"

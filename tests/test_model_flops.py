@@ -1,18 +1,20 @@
 """Which FLOP of a network its utilisation counts, and that no utilisation from specs passes 1."""
 
+from functools import cache
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perfmodel import Catalogue, layouts, predict, sweep
+from perfmodel.core.errors import InputError
+from perfmodel.decide.quote import Claim, Quote, check_quote
+from perfmodel.decide.quote.file import quote_of
 from perfmodel.equations.transformer import attended_positions
-from perfmodel.errors import InputError
-from perfmodel.prediction.bound import least_iteration_time
-from perfmodel.quote import Claim, Quote, check_quote
-from perfmodel.quote.file import quote_of
-from perfmodel.resolve import resolve
-from perfmodel.specs.scenario import Scenario
-from perfmodel.transformers.flops import mean_attended, passed_parameters, step_flops
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction.intervals.bound import least_iteration_time
+from perfmodel.model.setting.resolve import resolve
+from perfmodel.model.transformers.flops import mean_attended, passed_parameters, step_flops
 from perfmodel.workloads import workload
 from perfmodel.workloads.preset_names import LANGUAGE, VISION
 from perfmodel.workloads.presets import preset
@@ -23,12 +25,16 @@ HEADS = {"bert-base": 0.02, "bert-large": 0.02, "distilbert": 0.02}
 """What poolers and the transform in front of BERT's words take, which the count leaves out."""
 
 
-def windows(model, layer, length):
-    """Which of ``length`` positions each attends to in a layer, one by one."""
-    reach = model.attends_to(layer, length)
-    for query in range(length):
-        first = query - query % reach if model.chunked else max(0, query - reach + 1)
-        yield query - first + 1
+@cache
+def seen_by_all(reach, length, chunked):
+    """How many positions ``length`` of them attend to in all, counted one by one."""
+    firsts = (query - query % reach if chunked else max(0, query - reach + 1) for query in range(length))
+    return sum(query - first + 1 for query, first in enumerate(firsts))
+
+
+def mean_window(model, layer, length):
+    """How many positions each of ``length`` attends to in a layer, in the mean."""
+    return seen_by_all(model.attends_to(layer, length), length, model.chunked) / length
 
 
 @pytest.mark.parametrize(("window", "length"), [(1, 1), (4, 4), (2, 4), (3, 10), (10, 10)])
@@ -41,7 +47,7 @@ def test_a_causal_mask_leaves_as_many_positions_as_are_counted_one_by_one(window
 @pytest.mark.parametrize("length", [256, 5000, 20000])
 def test_windows_and_chunks_are_those_of_each_layer(name, length):
     model = preset(name).architecture
-    by_layer = [sum(windows(model, layer, length)) / length for layer in range(model.layers)]
+    by_layer = [mean_window(model, layer, length) for layer in range(model.layers)]
     assert mean_attended(model, length) == pytest.approx(sum(by_layer) / model.layers, rel=1e-12)
 
 
@@ -59,7 +65,7 @@ def test_the_count_is_that_of_the_layer_table_without_masked_scores(name):
             if part != "encoder" and "cross" not in rest:
                 index, tokens = int(layer.name.split(".")[1]), layer.gemm_rows
                 reach = model.attends_to(index, int(tokens))
-                share = sum(windows(model, index, int(tokens))) / tokens / reach
+                share = mean_window(model, index, int(tokens)) / reach
         flops += share * (layer.forward_flops + layer.backward_flops)
     patches = 3e-2 if model.patch_elements else 2e-3
     assert step_flops(model, 1, length) == pytest.approx(flops, rel=HEADS.get(name, patches))

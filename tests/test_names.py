@@ -15,13 +15,14 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfmodel import Catalogue, InputError, Scenario, named, predict, sweep
-from perfmodel.accuracy.held_out import learned_bytes
-from perfmodel.cli import main
-from perfmodel.errors import nearest
-from perfmodel.prediction.target import for_target
-from perfmodel.resolve import DEFAULT_INTER_LINK
-from perfmodel.specs.names import Named, meaning, squashed
+from perfmodel import Catalogue, InputError, Scenario, predict, sweep
+from perfmodel.core.errors import nearest
+from perfmodel.core.records.names import Named, meaning, squashed
+from perfmodel.evidence.accuracy.ledger.held_out import learned_bytes
+from perfmodel.interfaces.cli import main
+from perfmodel.model.prediction.training.target import for_target
+from perfmodel.model.setting import named
+from perfmodel.model.setting.resolve import DEFAULT_INTER_LINK
 from perfmodel.workloads import names, understood, workload
 
 CATALOGUE = Catalogue.built_in()
@@ -315,7 +316,7 @@ def test_a_name_is_looked_up_once_in_each_catalogue(tmp_path, monkeypatch):
 def test_only_a_name_that_is_no_id_reads_more_of_the_catalogue():
     code = """
 import sys
-from perfmodel.specs import store
+from perfmodel.hardware.catalogue import store
 from perfmodel import Scenario, predict
 seen = []
 store._names_of, was = (lambda file: seen.append(file) or was(file)), store._names_of

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from perfmodel.errors import InputError
-from perfmodel.prediction import predict
-from perfmodel.resources import folder
-from perfmodel.specs.accelerator import NEEDED
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
+from perfmodel.core.errors import InputError
+from perfmodel.core.files.resources import folder
+from perfmodel.hardware.accelerator import NEEDED
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import predict
 
 BUILT_IN = Catalogue.built_in()
 OF_VENDOR = {"NVIDIA": "h800-sxm5-80gb", "AMD": "mi300x", "Google": "tpu-v3"}

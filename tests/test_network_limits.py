@@ -9,21 +9,21 @@ import tomllib
 import pytest
 
 import perfmodel
-from perfmodel.accuracy.collective_fit import learned_from
-from perfmodel.accuracy.collective_rows import shipped_measurements
-from perfmodel.accuracy.runs import shipped_runs
-from perfmodel.calibration import FITTED
-from perfmodel.planning.fleets.proposals import proposals
-from perfmodel.planning.fleets.written import joined, read_fleet
-from perfmodel.prediction import predict
-from perfmodel.prediction.collective_limit import TCP_YEARS as COLLECTIVE_TCP_YEARS
-from perfmodel.prediction.collective_limit import TEXTBOOK_TCP_YEARS
-from perfmodel.prediction.limits import TCP_YEARS
-from perfmodel.prediction.ratio import ratio_between
-from perfmodel.service.application import application
-from perfmodel.specs.layout import DEGREES
-from perfmodel.specs.store import Catalogue
-from perfmodel.sweeps import sweep
+from perfmodel.decide.planning.fleets.proposals import proposals
+from perfmodel.decide.planning.fleets.written import joined, read_fleet
+from perfmodel.decide.sweeps import sweep
+from perfmodel.evidence.accuracy.collectives.collective_fit import learned_from
+from perfmodel.evidence.accuracy.collectives.collective_rows import shipped_measurements
+from perfmodel.evidence.accuracy.training_rows import shipped_runs
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.service.application import application
+from perfmodel.model.fitted.calibration import FITTED
+from perfmodel.model.options.layout import DEGREES
+from perfmodel.model.prediction import predict
+from perfmodel.model.prediction.collectives.collective_limit import TCP_YEARS as COLLECTIVE_TCP_YEARS
+from perfmodel.model.prediction.collectives.collective_limit import TEXTBOOK_TCP_YEARS
+from perfmodel.model.prediction.intervals.ratio import ratio_between
+from perfmodel.model.prediction.limits import TCP_YEARS
 from tests.asgi import Caller
 
 CATALOGUE = Catalogue.built_in()
@@ -149,11 +149,13 @@ def test_compare_sweep_and_sensitivity_mention_the_cap():
     assert not sweep(node="dgx-h100", gpus=[8, 64]).notes
     table = sweep(node="aws-p3.2xlarge", gpus=8, network_cap=[True, False]).table()
     assert table["iteration_time"][1] < 0.6 * table["iteration_time"][0]
-    from perfmodel.sensitivity import sensitivity
-    from perfmodel.sensitivity.report import sensitivity_report
-    from perfmodel.specs.scenario import Scenario
+    from perfmodel.decide.sensitivity import sensitivity
+    from perfmodel.decide.sensitivity.sensitivity_tables import sensitivity_report
+    from perfmodel.model.options.scenario import Scenario
 
-    report = sensitivity_report(sensitivity(Scenario(**P3)), CATALOGUE, perfmodel.calibration.calibration())
+    report = sensitivity_report(
+        sensitivity(Scenario(**P3)), CATALOGUE, perfmodel.model.fitted.calibration.calibration()
+    )
     assert any("may send 312 MB/s" in note for note in report.notes)
 
 

@@ -13,8 +13,8 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from perfmodel.service.heads import MOST_HEAD
-from perfmodel.service.settings import Settings
+from perfmodel.interfaces.service.heads import MOST_HEAD
+from perfmodel.interfaces.service.settings import Settings
 from tests.serving import Served, Tiny, comes, serving
 
 DOCS = Path(__file__).parents[1] / "docs" / "operating.md"

@@ -7,13 +7,13 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perfmodel.cli import main
-from perfmodel.errors import InputError
-from perfmodel.explanations import explain
-from perfmodel.prediction import predict
-from perfmodel.prediction.result import Prediction
-from perfmodel.specs.scenario import Scenario
-from perfmodel.sweeps import sweep
+from perfmodel.core.errors import InputError
+from perfmodel.decide.explanations import explain
+from perfmodel.decide.sweeps import sweep
+from perfmodel.interfaces.cli import main
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import predict
+from perfmodel.model.prediction.result import Prediction
 
 
 def ask(**options: object) -> Prediction:

@@ -9,21 +9,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import perfmodel
-from perfmodel.accuracy.collective_rows import COLUMNS, read_measurements
-from perfmodel.calibration import calibration
-from perfmodel.cli.collective_plot import title_of
-from perfmodel.collectives.place import Point, places
-from perfmodel.errors import InputError
-from perfmodel.prediction.assemble import time_of
-from perfmodel.prediction.bound import least_iteration_time
-from perfmodel.prediction.collective_fabric import fabric_of
-from perfmodel.prediction.collective_spread import NVLINK_DOMAIN, transport_of
-from perfmodel.resolve import resolve
-from perfmodel.sensitivity.elasticity import sensitivity
-from perfmodel.specs.link import Link
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
-from perfmodel.step.fabric import adapter_limits
+from perfmodel.core.errors import InputError
+from perfmodel.decide.sensitivity.elasticity import sensitivity
+from perfmodel.evidence.accuracy.collectives.collective_rows import COLUMNS, read_measurements
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.link import Link
+from perfmodel.interfaces.cli.collective_plot import title_of
+from perfmodel.model.collectives.place import Point, places
+from perfmodel.model.fitted.calibration import calibration
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction.assemble import time_of
+from perfmodel.model.prediction.collectives.collective_fabric import fabric_of
+from perfmodel.model.prediction.collectives.collective_spread import NVLINK_DOMAIN, transport_of
+from perfmodel.model.prediction.intervals.bound import least_iteration_time
+from perfmodel.model.setting.resolve import resolve
+from perfmodel.model.step.fabric import adapter_limits
 
 CATALOGUE = Catalogue.built_in()
 NVL72 = CATALOGUE.link("nvl72")

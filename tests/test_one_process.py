@@ -12,15 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perfmodel import Scenario, explain, predict, sweep
-from perfmodel.calibration import calibration
-from perfmodel.cli import main
+from perfmodel.decide.sensitivity import sensitivity
+from perfmodel.decide.sensitivity.crossovers import crossovers
 from perfmodel.equations.single_process import copy_out_time
-from perfmodel.resolve import resolve
-from perfmodel.sensitivity import sensitivity
-from perfmodel.sensitivity.crossovers import crossovers
-from perfmodel.specs.store import Catalogue
-from perfmodel.step.fabric import fabric
-from perfmodel.step.terms import TERMS, names_of, only_of, sent
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.cli import main
+from perfmodel.model.fitted.calibration import calibration
+from perfmodel.model.setting.resolve import resolve
+from perfmodel.model.step.fabric import fabric
+from perfmodel.model.step.terms import TERMS, names_of, only_of, sent
 from perfmodel.workloads import workload
 
 ONE_PROCESS = "data-parallel-single-process"

@@ -9,8 +9,8 @@ from itertools import pairwise
 import pytest
 
 from perfmodel import compare, layouts, predict, sweep
-from perfmodel.accuracy.facts import KINDS, facts, without
-from perfmodel.evidence import DATA_PARALLEL, RESULT, YEAR, left_open
+from perfmodel.evidence.accuracy.report.facts import KINDS, facts, without
+from perfmodel.model.fitted.ledger_scales import DATA_PARALLEL, RESULT, YEAR, left_open
 
 LLAMA = {"workload": "llama-3-8b", "accelerator": "h100-sxm5-80gb", "gpus": 64, "sharding": "zero3"}
 STATED = {"recompute": "none", "framework": "megatron-core@2026"}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.efficiency import CLASSES
-from perfmodel.efficiency import KINDS as TRAFFIC
-from perfmodel.prediction import predict
-from perfmodel.specs.workload import CONVOLUTION, KINDS, Operation
-from perfmodel.step.layers import layer_table, product_class
+from perfmodel.model.fitted.efficiency import CLASSES
+from perfmodel.model.fitted.efficiency import KINDS as TRAFFIC
+from perfmodel.model.prediction import predict
+from perfmodel.model.step.layers import layer_table, product_class
 from perfmodel.workloads import workload
+from perfmodel.workloads.workload import CONVOLUTION, KINDS, Operation
 
 TABLE = """name,kind,tensors,gemm_rows,kernel_size,forward_elements
 first,conv,9408 64,12544,7,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import sympy
 
-from perfmodel import ops
+from perfmodel.core import ops
 
 X = sympy.Symbol("x", positive=True)
 KINDS = [(2.0, 3.0), (np.array([2.0, 5.0]), 3.0), (X, 3.0), (X, X**2)]

@@ -14,28 +14,28 @@ from typing import Any, get_args
 import click
 import pytest
 
-import perfmodel.cli
+import perfmodel.interfaces.cli
 from app.options import MONEY, SCENARIO, options
 from app.plan_form import known as plan_form
 from perfmodel import Scenario, sweep
-from perfmodel.api.scale import COUNTS
-from perfmodel.cli import command_of
+from perfmodel.core.choices import Algorithm
+from perfmodel.core.records.options import MEASURED, Declared, declared
+from perfmodel.core.updates import KINDS
+from perfmodel.decide.planning import Goal
+from perfmodel.decide.sweeps.axes import COMPUTATION, LAYOUT, PLACE, PLAN, WAY, is_number
 from perfmodel.equations.algorithm import CollectiveName
 from perfmodel.equations.algorithms import ALGORITHMS, GRID_ALGORITHMS
 from perfmodel.equations.sgd_variants import VARIANTS
-from perfmodel.planning import Goal
-from perfmodel.recipes import NAMES as RECIPES
-from perfmodel.resolve import DEFAULT_ACCELERATOR
-from perfmodel.specs.calibration_sources import Sources
-from perfmodel.specs.choices import Algorithm
-from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.keywords import Options
-from perfmodel.specs.options import MEASURED, Declared, declared
-from perfmodel.specs.run import Run
-from perfmodel.specs.software import DEFAULT
-from perfmodel.specs.updates import KINDS
-from perfmodel.sweeps.axes import COMPUTATION, LAYOUT, PLACE, PLAN, WAY, is_number
-from perfmodel.workloads.loading import DEFAULT_STORAGE
+from perfmodel.hardware.calibration_sources import Sources
+from perfmodel.hardware.software import DEFAULT
+from perfmodel.interfaces.api.scale import COUNTS
+from perfmodel.interfaces.cli import command_of
+from perfmodel.model.input.loading import DEFAULT_STORAGE
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.keywords import Options
+from perfmodel.model.options.run import Run
+from perfmodel.model.setting.resolve import DEFAULT_ACCELERATOR
+from perfmodel.workloads.recipes.recipes import NAMES as RECIPES
 from tests import keywords
 
 OF_SCENARIO, OF_MONEY = declared(Scenario), declared(Conditions)
@@ -169,7 +169,7 @@ def test_what_all_candidates_of_a_plan_share_is_as_elsewhere():
 
 def test_no_command_writes_a_declared_option_again():
     names = {one.name for one in EVERY}
-    for file in sorted(Path(perfmodel.cli.__path__[0]).glob("*.py")):
+    for file in sorted(Path(perfmodel.interfaces.cli.__path__[0]).glob("*.py")):
         for call in ast.walk(ast.parse(file.read_text("utf-8"))):
             if isinstance(call, ast.Call) and ast.unparse(call.func) == "click.option":
                 first = ast.literal_eval(call.args[0]) if isinstance(call.args[0], ast.Constant) else ""
@@ -180,8 +180,8 @@ def test_no_command_writes_a_declared_option_again():
 EXTRA = '''
 from typing import Annotated, Literal
 
-import perfmodel.specs.scenario as home
-from perfmodel.specs.options import OptionInfo
+import perfmodel.model.options.scenario as home
+from perfmodel.core.records.options import OptionInfo
 
 
 class Wider(home.Scenario):
@@ -200,7 +200,7 @@ home.Scenario = Wider  # before anything reads it
 FOUND = """
 import json
 from click.testing import CliRunner
-from perfmodel.cli import main
+from perfmodel.interfaces.cli import main
 from app.options import SCENARIO, options
 
 widget = options()["wire-format"]

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from perfmodel.core.errors import InputError
 from perfmodel.equations import laws
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.distributions import distribution, parse_distribution
@@ -30,7 +31,6 @@ from perfmodel.equations.special import (
     log_gamma_difference,
     squared_harmonic_difference,
 )
-from perfmodel.errors import InputError
 
 CHECKS = {
     check["name"]: check
@@ -351,7 +351,7 @@ def test_maxima_of_the_jitter_laws_need_no_scipy():
         "import sys; sys.modules['scipy'] = None\n"
         "from perfmodel.equations.distributions import parse_distribution, distribution\n"
         "from perfmodel.equations.slowest_worker import straggler_time\n"
-        "from perfmodel.errors import InputError\n"
+        "from perfmodel.core.errors import InputError\n"
         "for spec in ('lognormal:cv=0.1', 'normal:std=0.1', 'exponential:rate=1', 'pareto:shape=3',\n"
         "             'two-point:slow=2,probability=0.1', 'weibull:shape=2', 'uniform:low=1,high=2'):\n"
         "    assert straggler_time(1.0, parse_distribution(spec), 64) > 0\n"

@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from perfmodel.calibration import calibration
-from perfmodel.efficiency import NESTED
-from perfmodel.errors import InputError
-from perfmodel.prediction import predict
-from perfmodel.prediction.collective import collective
-from perfmodel.prediction.collective_fabric import fabric_of
-from perfmodel.specs.accelerator import Accelerator
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
-from perfmodel.step.all_reduce import ONLY_WHEN_ASKED
-from perfmodel.transformers.machine import chip_of
+from perfmodel.core.errors import InputError
+from perfmodel.hardware.accelerator import Accelerator
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.fitted.calibration import calibration
+from perfmodel.model.fitted.efficiency import NESTED
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import predict
+from perfmodel.model.prediction.collectives.collective import collective
+from perfmodel.model.prediction.collectives.collective_fabric import fabric_of
+from perfmodel.model.step.all_reduce import ONLY_WHEN_ASKED
+from perfmodel.model.transformers.machine import chip_of
 from perfmodel.workloads import names, workload
 
 BUILT_IN = Catalogue.built_in()

@@ -14,13 +14,13 @@ from click.testing import CliRunner
 
 import perfmodel
 from perfmodel import InputError, calibrate, predict, sweep
-from perfmodel.calibration import FITTED, calibration
-from perfmodel.cli import main
-from perfmodel.fitting.components import Scaled, learn_components, shipped_components
-from perfmodel.fitting.own_runs import OwnRun, update
-from perfmodel.resolve import resolve
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
+from perfmodel.evidence.fitting.components import Scaled, learn_components, shipped_components
+from perfmodel.evidence.fitting.own_runs import OwnRun, update
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.cli import main
+from perfmodel.model.fitted.calibration import FITTED, calibration
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.setting.resolve import resolve
 
 MACHINE = {"workload": "resnet50", "accelerator": "v100-sxm2-16gb"}
 SLOWER = 1.3
@@ -235,9 +235,9 @@ def test_all_reduces_of_the_own_fabric_move_its_link(tmp_path):
     }
     scenario = Scenario(**job, world_size=2)
 
-    from perfmodel.fitting.own_fabric import LEAST_BYTES
-    from perfmodel.step.communication import message_times
-    from perfmodel.step.fabric import fabric
+    from perfmodel.evidence.fitting.own_fabric import LEAST_BYTES
+    from perfmodel.model.step.communication import message_times
+    from perfmodel.model.step.fabric import fabric
 
     setting = resolve(scenario, Catalogue.built_in())
     sizes = [2.0**n for n in range(20, 28)]
@@ -417,7 +417,7 @@ def test_the_documented_example_prints_what_it_says(tmp_path, monkeypatch):
 
 
 def test_a_quote_is_held_against_ones_own_runs(mine):
-    from perfmodel.quote import Claim, Quote, check_quote
+    from perfmodel.decide.quote import Claim, Quote, check_quote
 
     claim = Claim(quantity="images_per_second", value=300.0)
     quote = Quote(title="A rate", scenario=MACHINE | {"local_batch_size": 64}, claims=(claim,))
@@ -441,8 +441,8 @@ def test_only_the_link_that_binds_is_moved(tmp_path):
 
 
 def test_a_link_that_binds_only_where_it_is_slow_is_found():
-    from perfmodel.step.communication import message_times
-    from perfmodel.step.fabric import fabric
+    from perfmodel.model.step.communication import message_times
+    from perfmodel.model.step.fabric import fabric
 
     setting = resolve(Scenario(node="dgx-h100", world_size=16), Catalogue.built_in())
     sizes = (1.3e8, 2.7e8)

@@ -13,20 +13,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perfmodel import Scenario, predict
-from perfmodel.cli import main
+from perfmodel.core.errors import InputError
 from perfmodel.equations.interleaved_pipeline import (
     FORWARD_SHARE,
     interleaved_bubble_time,
     layers_of_chunks,
 )
 from perfmodel.equations.transformer_pipeline import bubble_time, pipelined_time, slowest_stage_time
-from perfmodel.errors import InputError
-from perfmodel.prediction.pipeline import pipeline_of_scenario
-from perfmodel.step.terms import of_kind, sent
-from perfmodel.traces.kineto import read_kineto
-from perfmodel.traces.summary import summary
-from perfmodel.traces.timeline import timeline, write_timeline
-from perfmodel.transformers.schedule import MOST_BLOCKS, schedule_of
+from perfmodel.evidence.traces.kineto import read_kineto
+from perfmodel.evidence.traces.summary import summary
+from perfmodel.evidence.traces.timeline import timeline, write_timeline
+from perfmodel.interfaces.cli import main
+from perfmodel.model.prediction.pipeline import pipeline_of_scenario
+from perfmodel.model.step.terms import of_kind, sent
+from perfmodel.model.transformers.schedule import MOST_BLOCKS, schedule_of
 
 JOB = {"workload": "llama-2-7b", "accelerator": "h100-sxm5-80gb", "gpus": 16, "tensor_parallel": 2}
 EQUAL = {**JOB, "pipeline_parallel": 4, "global_batch_size": 16}

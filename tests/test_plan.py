@@ -12,21 +12,21 @@ import pytest
 
 import perfmodel
 from perfmodel import Catalogue, InputError, Scenario, predict
-from perfmodel.economics import economics
-from perfmodel.epochs_to_target import EpochsFit, epochs_fit
-from perfmodel.planning import Goal, SearchResult, search
-from perfmodel.planning.candidates import valued
-from perfmodel.planning.front import front
-from perfmodel.planning.goal import doubled, sized
-from perfmodel.planning.launch import predict_command, slurm_job, torchrun
-from perfmodel.planning.machines import Machine
-from perfmodel.planning.startable import NCCL_ALGORITHMS, NEARLY, startable
-from perfmodel.planning.verdict import notes, verdict
-from perfmodel.prediction.target import time_to_target
-from perfmodel.prices import Price
-from perfmodel.specs.conditions import Conditions
-from perfmodel.units import dollars
+from perfmodel.core.units import dollars
+from perfmodel.decide.economics import economics
+from perfmodel.decide.planning import Goal, SearchResult, search
+from perfmodel.decide.planning.candidates import valued
+from perfmodel.decide.planning.front import front
+from perfmodel.decide.planning.goal import doubled, sized
+from perfmodel.decide.planning.launch import predict_command, slurm_job, torchrun
+from perfmodel.decide.planning.machines import Machine
+from perfmodel.decide.planning.plan_verdict import notes, verdict
+from perfmodel.decide.planning.startable import NCCL_ALGORITHMS, NEARLY, startable
+from perfmodel.decide.prices import Price
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.prediction.training.target import time_to_target
 from perfmodel.workloads import workload
+from perfmodel.workloads.recipes.epochs_to_target import EpochsFit, epochs_fit
 
 CATALOGUE = Catalogue.built_in()
 DAY, HOUR = 86400.0, 3600.0

@@ -9,12 +9,12 @@ import pytest
 
 import perfmodel
 from perfmodel import Catalogue, InputError, Scenario, predict
-from perfmodel.candidates import TooManyCandidates, at_most
-from perfmodel.economics import economics
-from perfmodel.planning import Goal, search
-from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.layout import DEGREES
-from perfmodel.transformers.search import LARGEST_MICRO_BATCH, MOST_CHUNKS
+from perfmodel.core.candidates import TooManyCandidates, at_most
+from perfmodel.decide.economics import economics
+from perfmodel.decide.planning import Goal, search
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.layout import DEGREES
+from perfmodel.model.transformers.search import LARGEST_MICRO_BATCH, MOST_CHUNKS
 from perfmodel.workloads import workload
 
 CLOUDS = ("p5.48xlarge", "Standard_ND96isr_H100_v5", "a3-megagpu-8g", "a3-highgpu-8g")
@@ -334,7 +334,7 @@ def test_without_a_limit_the_best_of_every_count_is_found(asked, wanted, best, m
     goal = Goal(tokens=3e11, instances=instances, **asked)
     chosen = getattr(search(goal), wanted)
     monkeypatch.setattr(
-        "perfmodel.planning.layouts.doubled", lambda most, held: (*range(held, most + 1, held),)
+        "perfmodel.decide.planning.layouts.doubled", lambda most, held: (*range(held, most + 1, held),)
     )
     every = getattr(search(goal), wanted)
     assert every["world_size"] == chosen["world_size"] == best

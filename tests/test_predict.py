@@ -14,12 +14,7 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from perfmodel.accuracy.runs import shipped_runs
-from perfmodel.calibration import calibration
-from perfmodel.errors import InputError
-from perfmodel.prediction import Prediction, predict
-from perfmodel.resolve import resolve
-from perfmodel.specs.choices import (
+from perfmodel.core.choices import (
     LARGEST_BATCH_SIZE,
     LARGEST_WORLD_SIZE,
     WITHIN_A_NODE,
@@ -28,15 +23,20 @@ from perfmodel.specs.choices import (
     Precision,
     Strategy,
 )
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.software import EARLIEST_YEAR, LATEST_YEAR, USUAL_AGE
-from perfmodel.specs.store import Catalogue
-from perfmodel.step.computation import Computation
-from perfmodel.step.evaluate import evaluate
-from perfmodel.step.messages import messages
-from perfmodel.step.stragglers import NOTED
-from perfmodel.step.terms import added
-from perfmodel.units import show
+from perfmodel.core.errors import InputError
+from perfmodel.core.units import show
+from perfmodel.evidence.accuracy.training_rows import shipped_runs
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.software import EARLIEST_YEAR, LATEST_YEAR, USUAL_AGE
+from perfmodel.model.fitted.calibration import calibration
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import Prediction, predict
+from perfmodel.model.setting.resolve import resolve
+from perfmodel.model.step.computation import Computation
+from perfmodel.model.step.evaluate import evaluate
+from perfmodel.model.step.messages import messages
+from perfmodel.model.step.stragglers import NOTED
+from perfmodel.model.step.terms import added
 from perfmodel.workloads import names, workload
 
 CATALOGUE = Catalogue.built_in()

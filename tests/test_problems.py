@@ -11,15 +11,15 @@ from string import Formatter
 
 import pytest
 
-from perfmodel.errors import InputError, missing, refusal, unknown_name
-from perfmodel.problem import json_path, problem, python
+from perfmodel.core.errors import InputError, missing, refusal, unknown_name
+from perfmodel.core.problem import json_path, problem, python
 
 PACKAGE = Path(__file__).parents[1] / "perfmodel"
-TABLES = sorted(path.stem for path in (PACKAGE / "messages").glob("*.py") if path.stem != "__init__")
+TABLES = sorted(path.stem for path in (PACKAGE / "core" / "messages").glob("*.py") if path.stem != "__init__")
 MESSAGES = {
     code: words
     for table in TABLES
-    for code, words in import_module(f"perfmodel.messages.{table}").MESSAGES.items()
+    for code, words in import_module(f"perfmodel.core.messages.{table}").MESSAGES.items()
 }
 SENTENCES = 8
 """Errors that are made of a sentence, and have no code: of them there may only be fewer."""
@@ -48,7 +48,10 @@ def test_no_more_errors_are_made_of_sentences():
     made = [
         place
         for place, call in calls("InputError")
-        if call.args and not isinstance(call.args[0], ast.Starred) and not place.startswith("errors.py")
+        if call.args
+        and not isinstance(call.args[0], ast.Starred)
+        and not place.startswith("core/errors.py")
+        and ast.unparse(call.args[0]).partition("(")[0] not in ("replace", "unknown")
     ]
     assert len(made) <= SENTENCES, made
 
@@ -75,7 +78,7 @@ def test_each_sentence_is_of_a_problem_and_in_the_table_of_its_subject():
     )
     assert [code for code in MESSAGES if f'"{code}"' not in source] == []
     for table in TABLES:
-        codes = import_module(f"perfmodel.messages.{table}").MESSAGES
+        codes = import_module(f"perfmodel.core.messages.{table}").MESSAGES
         assert {code.partition(".")[0] for code in codes} == {table}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.traces.products import formats_of
+from perfmodel.evidence.traces.products import formats_of
 
 pytestmark = pytest.mark.any_version
 FORMATS = {

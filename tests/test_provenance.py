@@ -11,27 +11,29 @@ from typing import Any
 import numpy as np
 import pytest
 
-from perfmodel.accuracy import leave_out_collectives, leave_out_transformers, provenance
-from perfmodel.accuracy.collective_fit import learned_from as learned_collectives
-from perfmodel.accuracy.collective_rows import shipped_measurements
-from perfmodel.accuracy.leave_out import CATEGORIES, folds
-from perfmodel.accuracy.measured_runs import shipped_whole_transformers
-from perfmodel.accuracy.provenance import assumed_of_software, information_shares
-from perfmodel.accuracy.transformer_fit import learned_from
-from perfmodel.accuracy.transformer_rows import shipped_transformer_runs
-from perfmodel.calibration import FITTED, before_fit, calibration, facts
-from perfmodel.collectives.parameters import PARAMETERS as COLLECTIVE_PARAMETERS
-from perfmodel.collectives.parameters import means
-from perfmodel.evidence import COLLECTIVES, DATA_PARALLEL, TRANSFORMERS
-from perfmodel.explanations.derivation import derivation
-from perfmodel.explanations.sources import sources_of
-from perfmodel.learned import NEUTRAL, neutral_means, origins
-from perfmodel.resources import folder
-from perfmodel.sensitivity.elasticity import case_of
-from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
-from perfmodel.transformers.parameters import PARAMETERS, named, neutral_scores
+from perfmodel.core.files.resources import folder
+from perfmodel.decide.explanations.derivation import derivation
+from perfmodel.decide.explanations.sources import sources_of
+from perfmodel.decide.sensitivity.elasticity import case_of
+from perfmodel.evidence.accuracy.collectives import leave_out_collectives
+from perfmodel.evidence.accuracy.collectives.collective_fit import learned_from as learned_collectives
+from perfmodel.evidence.accuracy.collectives.collective_rows import shipped_measurements
+from perfmodel.evidence.accuracy.leave_out import CATEGORIES, folds
+from perfmodel.evidence.accuracy.measured_runs import shipped_whole_transformers
+from perfmodel.evidence.accuracy.report import provenance_section as provenance
+from perfmodel.evidence.accuracy.report.provenance_section import assumed_of_software, information_shares
+from perfmodel.evidence.accuracy.transformers import leave_out_transformers
+from perfmodel.evidence.accuracy.transformers.transformer_fit import learned_from
+from perfmodel.evidence.accuracy.transformers.transformer_rows import shipped_transformer_runs
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.collectives.parameters import PARAMETERS as COLLECTIVE_PARAMETERS
+from perfmodel.model.collectives.parameters import means
+from perfmodel.model.fitted.calibration import FITTED, before_fit, calibration, facts
+from perfmodel.model.fitted.learned import NEUTRAL, neutral_means, origins
+from perfmodel.model.fitted.ledger_scales import COLLECTIVES, DATA_PARALLEL, TRANSFORMERS
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.transformers.parameters import PARAMETERS, named, neutral_scores
 
 NOT_ROWS = {
     "device-properties": "memory that drivers report, in profiles",
@@ -83,7 +85,7 @@ def test_every_learned_number_names_its_sources():
     [(TRANSFORMERS, provenance.transformer_shares), (COLLECTIVES, provenance.collective_shares)],
 )
 def test_sources_are_those_whose_rows_tell(kind, computed):
-    """``python -m perfmodel.fitting.provenance`` was run after the last fit."""
+    """``python -m perfmodel.evidence.fitting.provenance`` was run after the last fit."""
     written = json.loads((NEUTRAL.parent / "learned.json").read_text("utf-8"))[kind]
     for name, shares in computed().items():
         assert written[name] == pytest.approx(shares, abs=0.011), name

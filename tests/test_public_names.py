@@ -12,10 +12,10 @@ import pytest
 from click.testing import CliRunner
 
 import perfmodel
-from perfmodel.cli import main
-from perfmodel.prediction.result import Prediction
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.cli import main
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction.result import Prediction
 from perfmodel.workloads.built_in import names
 
 DATA = Path(__file__).parent / "data"

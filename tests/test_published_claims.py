@@ -5,9 +5,9 @@ from statistics import fmean
 
 import pytest
 
-from perfmodel.quote import read_quote
-from perfmodel.quote.file import KINDS, scenario_of_claim
-from perfmodel.quote.published import (
+from perfmodel.decide.quote import read_quote
+from perfmodel.decide.quote.file import KINDS, scenario_of_claim
+from perfmodel.decide.quote.published import (
     POWERAI,
     QUANTITIES,
     QUOTES,
@@ -15,8 +15,8 @@ from perfmodel.quote.published import (
     published_claims,
     section,
 )
-from perfmodel.resolve import resolve
-from perfmodel.specs.store import Catalogue
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.setting.resolve import resolve
 
 
 @pytest.fixture(scope="module")

@@ -6,10 +6,10 @@ from importlib.resources import files
 
 import pytest
 
+from perfmodel.core.files.resources import folder
 from perfmodel.equations import transformer as closed_form
-from perfmodel.resources import folder
-from perfmodel.specs.architecture import Architecture
 from perfmodel.workloads import understood, workload
+from perfmodel.workloads.architecture import Architecture
 from perfmodel.workloads.preset_names import LANGUAGE, VISION
 from perfmodel.workloads.presets import preset
 

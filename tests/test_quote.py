@@ -11,20 +11,20 @@ from pathlib import Path
 
 import pytest
 
-from perfmodel.accuracy import shipped_runs
-from perfmodel.accuracy.anchors import Anchors
-from perfmodel.accuracy.collective_rows import shipped_measurements
-from perfmodel.accuracy.scenarios import Refused, measured_time, scenario_of_run
+from perfmodel.core.errors import InputError
+from perfmodel.decide.quote import Claim, Quote, check_quote, example_names, read_quote
+from perfmodel.decide.quote.file import GOES_WITH, KINDS, scenario_of_claim
+from perfmodel.decide.quote.limits import SUPERLINEAR, bus_bandwidth_limit
 from perfmodel.equations.bandwidths import bus_bandwidth
-from perfmodel.errors import InputError
-from perfmodel.prediction import predict
-from perfmodel.prediction.bound import least_computation_time, least_iteration_time
-from perfmodel.quote import Claim, Quote, check_quote, example_names, read_quote
-from perfmodel.quote.file import GOES_WITH, KINDS, scenario_of_claim
-from perfmodel.quote.limits import SUPERLINEAR, bus_bandwidth_limit
-from perfmodel.resolve import resolve
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
+from perfmodel.evidence.accuracy import shipped_runs
+from perfmodel.evidence.accuracy.anchors import Anchors
+from perfmodel.evidence.accuracy.collectives.collective_rows import shipped_measurements
+from perfmodel.evidence.accuracy.scenarios import Refused, measured_time, scenario_of_run
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import predict
+from perfmodel.model.prediction.intervals.bound import least_computation_time, least_iteration_time
+from perfmodel.model.setting.resolve import resolve
 
 CATALOGUE = Catalogue.built_in()
 A100 = {"accelerator": "a100-sxm4-80gb", "world_size": 8}

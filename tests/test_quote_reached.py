@@ -9,13 +9,13 @@ import pytest
 from click.testing import CliRunner
 
 from app import decisions
-from perfmodel.accuracy.mlperf_rows import shipped_submissions
-from perfmodel.cli import main
-from perfmodel.quote import Claim, Quote, check_quote
-from perfmodel.quote.sentence import BETTER
-from perfmodel.quote.similar_submissions import submitted
-from perfmodel.reports.quoted import page_of_quote
-from perfmodel.resources import folder
+from perfmodel.core.files.resources import folder
+from perfmodel.decide.quote import Claim, Quote, check_quote
+from perfmodel.decide.quote.sentence import BETTER
+from perfmodel.decide.quote.similar_submissions import submitted
+from perfmodel.evidence.accuracy.mlperf.mlperf_rows import shipped_submissions
+from perfmodel.interfaces.cli import main
+from perfmodel.interfaces.reports.quoted import page_of_quote
 from tests.test_app import opened, words
 
 RESNET = {"workload": "resnet50-v1.5", "accelerator": "a100-sxm4-80gb", "gpus": 8}

@@ -11,21 +11,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import perfmodel
-from perfmodel.errors import InputError
-from perfmodel.planning import Goal, search
-from perfmodel.prediction import predict
-from perfmodel.prediction.target import time_to_target
-from perfmodel.quote import Claim, Quote, check_quote, read_quote
-from perfmodel.quote.shared_out import shared_out
-from perfmodel.quote.verdict import DOUBTFUL, probability_of
-from perfmodel.recipes import recipe
-from perfmodel.resources import folder
-from perfmodel.specs.layout import DEGREES
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
-from perfmodel.token_recipes import token_recipe
-from perfmodel.transformers.usual_batch import TOKENS_OF_A_STEP, usual_batch
+from perfmodel.core.errors import InputError
+from perfmodel.core.files.resources import folder
+from perfmodel.decide.planning import Goal, search
+from perfmodel.decide.quote import Claim, Quote, check_quote, read_quote
+from perfmodel.decide.quote.claim_judgement import DOUBTFUL, probability_of
+from perfmodel.decide.quote.shared_out import shared_out
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.options.layout import DEGREES
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import predict
+from perfmodel.model.prediction.training.target import time_to_target
+from perfmodel.model.transformers.usual_batch import TOKENS_OF_A_STEP, usual_batch
 from perfmodel.workloads import workload
+from perfmodel.workloads.recipes.recipes import recipe
+from perfmodel.workloads.recipes.token_recipes import token_recipe
 
 CATALOGUE = Catalogue.built_in()
 LLAMA = {"workload": "llama-3-8b", "gpus": 64, "node": "dgx-h100", "global_batch_size": 512}

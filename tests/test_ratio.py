@@ -10,11 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perfmodel import compare, layouts, plan, predict, scale
-from perfmodel.accuracy import ratio_fit, ratio_pairs
-from perfmodel.api.layouts import ORDERED
+from perfmodel.core.files.resources import folder
+from perfmodel.decide.planning.goal import OF_SCENARIO
 from perfmodel.equations.ratio import ratio_half_width
-from perfmodel.planning.goal import OF_SCENARIO
-from perfmodel.prediction.ratio import (
+from perfmodel.evidence.accuracy import ratio_fit, ratio_pairs
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.api.layouts import ORDERED
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction.intervals.ratio import (
     COPIES,
     DISTANCES,
     SHARED_OUT,
@@ -26,12 +29,9 @@ from perfmodel.prediction.ratio import (
     unshared_of,
     variance_between,
 )
-from perfmodel.resolve import resolve
-from perfmodel.resources import folder
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
-from perfmodel.transformers.levels import covariance, traits_of
-from perfmodel.transformers.levels import learned as learned_levels
+from perfmodel.model.setting.resolve import resolve
+from perfmodel.model.transformers.levels import covariance, traits_of
+from perfmodel.model.transformers.levels import learned as learned_levels
 
 BASE = {"gpus": 32, "inter_link": "ethernet-25g-tcp"}
 CHANGES = (

@@ -8,11 +8,11 @@ from statistics import fmean
 
 import pytest
 
-from perfmodel.accuracy.held_out import UNSEEN
-from perfmodel.accuracy.transformer_compare import shipped_out_of_sample
-from perfmodel.accuracy.transformer_section import SWEEP, by_neutral_priors
-from perfmodel.evidence import TRANSFORMERS
-from perfmodel.learned import neutral_means
+from perfmodel.evidence.accuracy.ledger.held_out import UNSEEN
+from perfmodel.evidence.accuracy.transformers.transformer_compare import shipped_out_of_sample
+from perfmodel.evidence.accuracy.transformers.transformer_section import SWEEP, by_neutral_priors
+from perfmodel.model.fitted.learned import neutral_means
+from perfmodel.model.fitted.ledger_scales import TRANSFORMERS
 from tests.readme import PAGES, README, REPORT, refreshed, refreshed_page
 
 ACCURACY = README.parent / "docs" / "accuracy"

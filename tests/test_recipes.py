@@ -7,15 +7,15 @@ import json
 import pytest
 
 from perfmodel import compare
-from perfmodel.errors import InputError
-from perfmodel.planning import Goal, search
-from perfmodel.planning.verdict import notes, verdict
-from perfmodel.prediction import predict
-from perfmodel.prediction.target import for_target, time_to_target
-from perfmodel.recipes import recipe, recipe_names, usual_recipe
-from perfmodel.specs.scenario import Scenario
-from perfmodel.token_recipes import token_recipe
+from perfmodel.core.errors import InputError
+from perfmodel.decide.planning import Goal, search
+from perfmodel.decide.planning.plan_verdict import notes, verdict
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import predict
+from perfmodel.model.prediction.training.target import for_target, time_to_target
 from perfmodel.workloads import workload
+from perfmodel.workloads.recipes.recipes import recipe, recipe_names, usual_recipe
+from perfmodel.workloads.recipes.token_recipes import token_recipe
 
 
 def asked(invoke, *words):

@@ -11,9 +11,9 @@ import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from perfmodel import InputError, Scenario
-from perfmodel.specs.options import declared
-from perfmodel.specs.provenance import Quantity
-from perfmodel.specs.record import Record, fresh, late
+from perfmodel.core.records.options import declared
+from perfmodel.core.records.record import Record, fresh, late
+from perfmodel.hardware.provenance import Quantity
 
 OF = {"value": 3.0, "basis": "measured"}
 

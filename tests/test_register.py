@@ -10,13 +10,13 @@ import pytest
 from click.testing import CliRunner
 
 import perfmodel
-from perfmodel.cli import COMMANDS as OF_SHELL
-from perfmodel.cli import main
-from perfmodel.errors import InputError
-from perfmodel.interfaces import calls, stub
+from perfmodel.core.errors import InputError
+from perfmodel.interfaces import stub
+from perfmodel.interfaces.cli import COMMANDS as OF_SHELL
+from perfmodel.interfaces.cli import main
 from perfmodel.interfaces.register import NAMES, command, commands
-from perfmodel.service.commands import answer
-from perfmodel.service.problems import Refused
+from perfmodel.interfaces.service.commands import answer
+from perfmodel.interfaces.service.problems import Refused
 from tests.clients import served
 
 BODIES = [(name, words) for name in NAMES for words in command(name).bodies]
@@ -30,7 +30,7 @@ def client():
 
 
 def function(name: str) -> Any:
-    return getattr(calls, command(name).function)
+    return getattr(perfmodel, command(name).function)
 
 
 def test_the_register_is_sorted_and_in_the_shell():
@@ -109,4 +109,4 @@ def test_the_stub_is_what_the_register_makes():
 
 
 def test_names_of_functions_are_no_others():
-    assert {one.function for one in commands() if "python" not in one.without} <= set(perfmodel.__all__)
+    assert {one.function for one in commands()} <= set(perfmodel.__all__)

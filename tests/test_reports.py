@@ -12,18 +12,18 @@ import pytest
 from click.testing import CliRunner
 
 import perfmodel
-from perfmodel.cli import main
-from perfmodel.errors import InputError
-from perfmodel.planning import Goal, search
-from perfmodel.planning.front import evenly_spaced
-from perfmodel.planning.verdict import named
-from perfmodel.quote import Claim, Quote, check_quote
-from perfmodel.quote.listing import value_words
-from perfmodel.reports.page import Shares, Span, Spans
-from perfmodel.reports.planned import MOST, page_of_plan
-from perfmodel.specs.store import Catalogue
-from perfmodel.templating import COLOURS
-from perfmodel.units import show
+from perfmodel.core.errors import InputError
+from perfmodel.core.files.templating import COLOURS
+from perfmodel.core.units import show
+from perfmodel.decide.planning import Goal, search
+from perfmodel.decide.planning.front import evenly_spaced
+from perfmodel.decide.planning.plan_verdict import named
+from perfmodel.decide.quote import Claim, Quote, check_quote
+from perfmodel.decide.quote.listing import value_words
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.cli import main
+from perfmodel.interfaces.reports.page import Shares, Span, Spans
+from perfmodel.interfaces.reports.planned import MOST, page_of_plan
 
 COMMANDS = {
     "predict": "predict --gpus 32 --node aws-p3.16xlarge --cost --epochs 90",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from perfmodel.equations.ring_search import ring_bandwidth, rings
-from perfmodel.specs.store import Catalogue
+from perfmodel.hardware.catalogue.store import Catalogue
 
 MEASURED = {2: 22.6e9, 3: 45.2e9, 4: 85.8e9, 5: 37.1e9, 6: 45.9e9, 7: 87.6e9, 8: 136.1e9}
 

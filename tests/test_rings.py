@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perfmodel import InputError, Scenario, collective, explain, predict, sweep
-from perfmodel.cli import main
+from perfmodel.decide.sensitivity.elasticity import sensitivity
 from perfmodel.equations.chunked_ring import chunked_ring_all_reduce_time
 from perfmodel.equations.ring_all_reduce import ring_all_reduce_time
-from perfmodel.sensitivity.elasticity import sensitivity
-from perfmodel.specs.rings import filled_racks
+from perfmodel.interfaces.cli import main
+from perfmodel.model.setting.rings import filled_racks
 
 RACKS = {"node": "dgx-1p", "algorithm": "multi-ring", "overlap": "none", "rack_nodes": 4}
 

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from perfmodel import InputError, Scenario, predict, sweep
-from perfmodel.comparison.case import case_of
-from perfmodel.explanations import explain
-from perfmodel.sensitivity.elasticity import sensitivity
-from perfmodel.specs.choices import LARGEST_WORLD_SIZE
-from perfmodel.specs.options import declared
-from perfmodel.specs.scenario import OPTIONS, laid_over
-from perfmodel.specs.understood import Understood
+from perfmodel.core.choices import LARGEST_WORLD_SIZE
+from perfmodel.core.records.options import declared
+from perfmodel.decide.comparison.case import case_of
+from perfmodel.decide.explanations import explain
+from perfmodel.decide.sensitivity.elasticity import sensitivity
+from perfmodel.model.options.scenario import OPTIONS, laid_over
+from perfmodel.model.options.understood import Understood
 
 ASKED = {"workload": "vgg16", "gpus": 16, "inter-link": "ethernet-25g-tcp", "global_batch_size": 512}
 

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from perfmodel.calibration import calibration
-from perfmodel.errors import InputError
-from perfmodel.prediction import Prediction, predict
-from perfmodel.quote.limits import bus_bandwidth_limit
-from perfmodel.resolve import Setting, resolve
-from perfmodel.sensitivity.arms import choices
-from perfmodel.sensitivity.case import Case
-from perfmodel.specs.choices import Algorithm, Overlap, Placement, Precision, Strategy
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
-from perfmodel.sweeps import sweep
+from perfmodel.core.choices import Algorithm, Overlap, Placement, Precision, Strategy
+from perfmodel.core.errors import InputError
+from perfmodel.decide.quote.limits import bus_bandwidth_limit
+from perfmodel.decide.sensitivity.arms import choices
+from perfmodel.decide.sensitivity.case import Case
+from perfmodel.decide.sweeps import sweep
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.fitted.calibration import calibration
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import Prediction, predict
+from perfmodel.model.setting.resolve import Setting, resolve
 
 CATALOGUE = Catalogue.built_in()
 NODES = CATALOGUE.ids("nodes")

@@ -11,23 +11,23 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perfmodel.calibration import calibration
-from perfmodel.cli import main
-from perfmodel.economics import economics
-from perfmodel.explanations import explain
-from perfmodel.prediction import predict
-from perfmodel.resolve import resolve
-from perfmodel.resources import folder
-from perfmodel.sensitivity import sensitivity
-from perfmodel.sensitivity.arms import choices
-from perfmodel.sensitivity.case import Case, answer
-from perfmodel.sensitivity.crossovers import crossovers
-from perfmodel.sensitivity.elasticity import STEP, derivatives, sums
-from perfmodel.sensitivity.inputs import INPUTS
-from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
-from perfmodel.step.terms import added
+from perfmodel.core.files.resources import folder
+from perfmodel.decide.economics import economics
+from perfmodel.decide.explanations import explain
+from perfmodel.decide.sensitivity import sensitivity
+from perfmodel.decide.sensitivity.arms import choices
+from perfmodel.decide.sensitivity.case import Case, answer
+from perfmodel.decide.sensitivity.crossovers import crossovers
+from perfmodel.decide.sensitivity.elasticity import STEP, derivatives, sums
+from perfmodel.decide.sensitivity.inputs import INPUTS
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.cli import main
+from perfmodel.model.fitted.calibration import calibration
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import predict
+from perfmodel.model.setting.resolve import resolve
+from perfmodel.model.step.terms import added
 
 BUILT_IN = Catalogue.built_in()
 SCENARIOS = {

@@ -16,12 +16,12 @@ from click.testing import CliRunner, Result
 
 pytest.importorskip("fastapi")
 
-from perfmodel.cli import main
-from perfmodel.errors import InputError
-from perfmodel.service import logs, tokens
-from perfmodel.service.settings import Settings, of_environment, option_of, variable_of
-from perfmodel.service.tokens import Tokens
-from perfmodel.units import show
+from perfmodel.core.errors import InputError
+from perfmodel.core.units import show
+from perfmodel.interfaces.cli import main
+from perfmodel.interfaces.service import logs, tokens
+from perfmodel.interfaces.service.settings import Settings, of_environment, option_of, variable_of
+from perfmodel.interfaces.service.tokens import Tokens
 from tests.serving import PATIENCE, Served, comes, parsed, rest_of, started
 
 DOCS = Path(__file__).parents[1] / "docs" / "operating.md"
@@ -133,7 +133,9 @@ def test_numbers_out_of_range_are_refused_in_option_and_environment(name, value)
 
 def test_every_setting_is_an_option_and_a_variable_and_handed_down(monkeypatch):
     seen: list[Settings] = []
-    monkeypatch.setattr("perfmodel.service.serve.serve", lambda settings, listening: seen.append(settings))
+    monkeypatch.setattr(
+        "perfmodel.interfaces.service.serve.serve", lambda settings, listening: seen.append(settings)
+    )
     values = {
         "port": (9000, "9000"),
         "allowed_host": (("a.example.org",), "a.example.org"),

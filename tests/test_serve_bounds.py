@@ -11,9 +11,9 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from perfmodel.service.application import application
-from perfmodel.service.pool import Pool
-from perfmodel.service.settings import Settings
+from perfmodel.interfaces.service.application import application
+from perfmodel.interfaces.service.pool import Pool
+from perfmodel.interfaces.service.settings import Settings
 from tests.serving import Served, comes, sample, serving
 
 pytestmark = pytest.mark.any_version

@@ -11,11 +11,11 @@ import pytest
 pytest.importorskip("fastapi")
 
 import perfmodel
-from perfmodel.candidates import TooManyCandidates, at_most, tries, will_try
-from perfmodel.service.application import application
-from perfmodel.service.pool import Pool
-from perfmodel.service.settings import Settings
-from perfmodel.service.streams import NDJSON
+from perfmodel.core.candidates import TooManyCandidates, at_most, tries, will_try
+from perfmodel.interfaces.service.application import application
+from perfmodel.interfaces.service.pool import Pool
+from perfmodel.interfaces.service.settings import Settings
+from perfmodel.interfaces.service.streams import NDJSON
 from tests.asgi import Caller
 from tests.serving import serving
 

@@ -8,11 +8,11 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from perfmodel.service import costly
-from perfmodel.service.application import application
-from perfmodel.service.commands import COMMANDS
-from perfmodel.service.problems import Refused
-from perfmodel.service.settings import Settings
+from perfmodel.interfaces.service import costly
+from perfmodel.interfaces.service.application import application
+from perfmodel.interfaces.service.commands import COMMANDS
+from perfmodel.interfaces.service.problems import Refused
+from perfmodel.interfaces.service.settings import Settings
 from tests.asgi import Caller
 
 WORDS = "ß1 " * 700

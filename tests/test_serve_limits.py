@@ -17,10 +17,10 @@ pytest.importorskip("fastapi")
 
 from starlette.types import Message, Receive, Scope, Send
 
-from perfmodel.service import bodies, heads, logs, metrics, observe, server
-from perfmodel.service.metrics import Metrics
-from perfmodel.service.refusal import answer
-from perfmodel.service.settings import Settings
+from perfmodel.interfaces.service import bodies, heads, logs, metrics, observe, server
+from perfmodel.interfaces.service.metrics import Metrics
+from perfmodel.interfaces.service.refusal import answer
+from perfmodel.interfaces.service.settings import Settings
 from tests.serving import Served, comes, parsed, rest_of, sample, serving
 
 LIMIT = 10_000

@@ -10,16 +10,16 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from perfmodel.service.nesting import nests_deeper
+from perfmodel.interfaces.service.nesting import nests_deeper
 
 pytestmark = pytest.mark.any_version
 CAP = 100.0
 """Seconds: a hundred times what the largest of these takes; with a square in it each would take longer."""
-NESTS = "from perfmodel.service.nesting import nests_deeper\nassert nests_deeper({body}, 64)"
+NESTS = "from perfmodel.interfaces.service.nesting import nests_deeper\nassert nests_deeper({body}, 64)"
 REFUSED = """
 import json
-from perfmodel.service.commands import answer
-from perfmodel.service.problems import Refused
+from perfmodel.interfaces.service.commands import answer
+from perfmodel.interfaces.service.problems import Refused
 try:
     answer({command!r}, json.dumps({body}).encode())
 except Refused as error:

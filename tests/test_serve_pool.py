@@ -15,17 +15,17 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from perfmodel.errors import InputError
-from perfmodel.service import cheap, costly
-from perfmodel.service.bearer import OWNER
-from perfmodel.service.bodies import CLIENT_LEAVES, ClientDisconnected
-from perfmodel.service.metrics import Metrics
-from perfmodel.service.outcomes import Failed
-from perfmodel.service.pool import Pool
-from perfmodel.service.problems import Refused
-from perfmodel.service.refusal import Refusal
-from perfmodel.service.settings import Settings
-from perfmodel.service.streams import NDJSON
+from perfmodel.core.errors import InputError
+from perfmodel.interfaces.service import cheap, costly
+from perfmodel.interfaces.service.bearer import OWNER
+from perfmodel.interfaces.service.bodies import CLIENT_LEAVES, ClientDisconnected
+from perfmodel.interfaces.service.metrics import Metrics
+from perfmodel.interfaces.service.outcomes import Failed
+from perfmodel.interfaces.service.pool import Pool
+from perfmodel.interfaces.service.problems import Refused
+from perfmodel.interfaces.service.refusal import Refusal
+from perfmodel.interfaces.service.settings import Settings
+from perfmodel.interfaces.service.streams import NDJSON
 from tests.serving import PATIENCE, Served, calculate, comes, sample, serving
 
 SETTINGS = Settings(pool=2, queue=2, seconds=20, memory_bytes=300_000_000, access_log=False)

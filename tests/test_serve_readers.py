@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from perfmodel.service.settings import Settings
+from perfmodel.interfaces.service.settings import Settings
 from tests.serving import Served, comes, parsed, rest_of, serving
 
 WHOLE = 50_000_000

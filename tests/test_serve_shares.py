@@ -10,11 +10,11 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from perfmodel.service.commands import answer
-from perfmodel.service.pool import SHARED_FROM, Pool
-from perfmodel.service.refusal import Refusal
-from perfmodel.service.settings import Settings
-from perfmodel.service.shares import WHOLE, Share
+from perfmodel.interfaces.service.commands import answer
+from perfmodel.interfaces.service.pool import SHARED_FROM, Pool
+from perfmodel.interfaces.service.refusal import Refusal
+from perfmodel.interfaces.service.settings import Settings
+from perfmodel.interfaces.service.shares import WHOLE, Share
 
 ROWS: list[Any] = [
     *({"gpus": gpus, "workload": name} for gpus in (1, 6, 32, 100) for name in ("vgg16", "bert-large")),

@@ -12,13 +12,13 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from perfmodel.service import logs
-from perfmodel.service.application import application
-from perfmodel.service.pool import Pool
-from perfmodel.service.problems import Refused
-from perfmodel.service.refusal import Refusal
-from perfmodel.service.settings import Settings
-from perfmodel.service.streams import ARROW, NDJSON
+from perfmodel.interfaces.service import logs
+from perfmodel.interfaces.service.application import application
+from perfmodel.interfaces.service.pool import Pool
+from perfmodel.interfaces.service.problems import Refused
+from perfmodel.interfaces.service.refusal import Refusal
+from perfmodel.interfaces.service.settings import Settings
+from perfmodel.interfaces.service.streams import ARROW, NDJSON
 from tests.asgi import Answer, Caller
 from tests.serving import sample, serving
 

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import perfmodel
-from perfmodel.collectives.racks import Racks
+from perfmodel.decide.sweeps import sweep
 from perfmodel.equations.topology import random_ring_factor, server_exchange_factor, server_push_factor
-from perfmodel.prediction import predict
-from perfmodel.specs.scenario import Scenario
-from perfmodel.sweeps import sweep
+from perfmodel.model.collectives.racks import Racks
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import predict
 
 ASKED = {
     "workload": "vgg16",

@@ -10,20 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfmodel.economics import economics
+from perfmodel.core.errors import InputError
+from perfmodel.decide.economics import economics
+from perfmodel.decide.planning import Goal, search
+from perfmodel.decide.planning.startable import startable_front
 from perfmodel.equations.overlap import exposed_communication_time
 from perfmodel.equations.server_load import (
     greedy_shard_imbalance,
     shard_imbalance,
     split_shard_imbalance,
 )
-from perfmodel.errors import InputError
-from perfmodel.planning import Goal, search
-from perfmodel.planning.startable import startable_front
-from perfmodel.prediction import predict
-from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import predict
 from perfmodel.workloads import workload
 
 SERVED: dict[str, Any] = {"strategy": "parameter-server", "overlap": "none", "node": "aws-p3.2xlarge"}

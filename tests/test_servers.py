@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perfmodel import InputError
-from perfmodel.prediction.servers import arrangements
-from perfmodel.specs.store import Catalogue
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.prediction.training.servers import arrangements
 
 LINK = Catalogue.of(None).link("ethernet-25g-tcp")
 

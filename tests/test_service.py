@@ -12,16 +12,16 @@ from click.testing import CliRunner
 from starlette.types import Message
 
 import perfmodel
-from perfmodel.cli import main
-from perfmodel.service import tags
-from perfmodel.service.application import application
-from perfmodel.service.commands import COMMANDS
-from perfmodel.service.outcomes import Failed
-from perfmodel.service.problems import MEDIA_TYPE
-from perfmodel.service.protect import Protected
-from perfmodel.service.refusal import Refusal
-from perfmodel.service.settings import Settings
-from perfmodel.sweeps import manifest
+from perfmodel.decide.sweeps import manifest
+from perfmodel.interfaces.cli import main
+from perfmodel.interfaces.service import tags
+from perfmodel.interfaces.service.application import application
+from perfmodel.interfaces.service.commands import COMMANDS
+from perfmodel.interfaces.service.outcomes import Failed
+from perfmodel.interfaces.service.problems import MEDIA_TYPE
+from perfmodel.interfaces.service.protect import Protected
+from perfmodel.interfaces.service.refusal import Refusal
+from perfmodel.interfaces.service.settings import Settings
 from tests.asgi import Caller
 from tests.serving import sample
 
@@ -170,7 +170,8 @@ def test_what_nobody_foresaw_is_answered_and_logged_once(monkeypatch):
         raise ZeroDivisionError("inside") if "here" in str(body) else Failed("logged elsewhere")
 
     monkeypatch.setattr(
-        "perfmodel.service.application.event", lambda name, *_, **more: events.append({"event": name, **more})
+        "perfmodel.interfaces.service.application.event",
+        lambda name, *_, **more: events.append({"event": name, **more}),
     )
     client = Caller(application(run=fails))
     for body in ({"gpus": [8], "workload": "here"}, {"gpus": [8]}):

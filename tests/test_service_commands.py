@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from perfmodel.cli import main
+from perfmodel.interfaces.cli import main
 from perfmodel.interfaces.register import NAMES, command
-from perfmodel.service.application import application
-from perfmodel.service.commands import COMMANDS
+from perfmodel.interfaces.service.application import application
+from perfmodel.interfaces.service.commands import COMMANDS
 from tests.asgi import Caller
 
 QUOTE = {

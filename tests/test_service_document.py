@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from perfmodel.service.commands import COMMANDS
-from perfmodel.service.schema import openapi
-from perfmodel.specs.store import Catalogue
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.service.commands import COMMANDS
+from perfmodel.interfaces.service.schema import openapi
 from tests.serving import started
 
 schemathesis: Any = pytest.importorskip("schemathesis")

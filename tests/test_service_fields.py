@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from perfmodel.interfaces.register import NAMES, command
-from perfmodel.service.application import application
-from perfmodel.service.commands import COMMANDS
-from perfmodel.service.refusal import Refusal
+from perfmodel.interfaces.service.application import application
+from perfmodel.interfaces.service.commands import COMMANDS
+from perfmodel.interfaces.service.refusal import Refusal
 from tests.asgi import Caller
 
 pytestmark = pytest.mark.any_version
@@ -195,6 +195,16 @@ def test_each_mistake_has_its_place(client, command, body, field, value, words):
     first = answer.json()["errors"][0]
     assert (first["field"], first["value"]) == (field, value)
     assert words in first["message"]
+    assert first["code"] != "unsorted"
+
+
+def test_a_refusal_has_a_code_and_every_field_that_it_is_about(client):
+    body = {"gpus": 8, "conditions": {"price": 3.0, "purchase_price": 9e4}}
+    (first,) = client.post("/v1/explain", json=body).json()["errors"]
+    assert first["code"] == "price.exclusive"
+    assert first["fields"] == ["$.conditions.price", "$.conditions.purchase_price"]
+    (first,) = client.post("/v1/predict", json={"gpus": 8, "node": "dgx"}).json()["errors"]
+    assert (first["code"], first["fields"]) == ("name.unknown", ["$.node"])
 
 
 def test_every_command_is_among_them():

@@ -12,9 +12,9 @@ from click.testing import CliRunner
 
 pytest.importorskip("fastapi")
 
-from perfmodel.cli import main
-from perfmodel.service.application import application
-from perfmodel.service.schema import openapi
+from perfmodel.interfaces.cli import main
+from perfmodel.interfaces.service.application import application
+from perfmodel.interfaces.service.schema import openapi
 from tests.asgi import Answer, Caller
 
 CSV = {"accept": "text/csv"}

@@ -11,9 +11,9 @@ from pathlib import Path
 import click
 import pytest
 
-from perfmodel.cli import main
-from perfmodel.service.application import application
-from perfmodel.service.commands import COMMANDS
+from perfmodel.interfaces.cli import main
+from perfmodel.interfaces.service.application import application
+from perfmodel.interfaces.service.commands import COMMANDS
 from tests.asgi import Caller
 
 PAGE = (Path(__file__).parents[1] / "docs" / "service.md").read_text("utf-8")

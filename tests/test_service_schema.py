@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from perfmodel.cli import main
-from perfmodel.service.application import application
-from perfmodel.service.commands import COMMANDS
-from perfmodel.service.responses import STATUSES
-from perfmodel.service.schema import openapi, schema_of
+from perfmodel.interfaces.cli import main
+from perfmodel.interfaces.service.application import application
+from perfmodel.interfaces.service.commands import COMMANDS
+from perfmodel.interfaces.service.responses import STATUSES
+from perfmodel.interfaces.service.schema import openapi, schema_of
 from tests.asgi import Caller
 from tests.example_answers import bodies, differences, example_of
 from tests.test_service_commands import QUOTE, SAME

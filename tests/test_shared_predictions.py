@@ -13,26 +13,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import perfmodel
-from perfmodel.cli import main
-from perfmodel.errors import InputError
-from perfmodel.explanations import explain
-from perfmodel.prediction import predict
-from perfmodel.prediction.pipeline import pipeline_of_scenario
-from perfmodel.quote import Claim, Quote, check_quote
-from perfmodel.resolve import resolve
-from perfmodel.sensitivity.elasticity import sensitivity
-from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.layout import DEGREES, NEUTRAL
-from perfmodel.specs.options import declared
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.software import LATEST_RELEASE
-from perfmodel.specs.store import Catalogue
-from perfmodel.step.terms import names_of, of_kind, sent
-from perfmodel.sweeps import sweep
-from perfmodel.traces.collective_names import is_collective, kind_of
-from perfmodel.traces.kineto import read_kineto
-from perfmodel.traces.summary import summary
-from perfmodel.traces.timeline import timeline, write_timeline
+from perfmodel.core.errors import InputError
+from perfmodel.core.records.options import declared
+from perfmodel.decide.explanations import explain
+from perfmodel.decide.quote import Claim, Quote, check_quote
+from perfmodel.decide.sensitivity.elasticity import sensitivity
+from perfmodel.decide.sweeps import sweep
+from perfmodel.evidence.traces.collective_names import is_collective, kind_of
+from perfmodel.evidence.traces.kineto import read_kineto
+from perfmodel.evidence.traces.summary import summary
+from perfmodel.evidence.traces.timeline import timeline, write_timeline
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.software import LATEST_RELEASE
+from perfmodel.interfaces.cli import main
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.layout import DEGREES, NEUTRAL
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import predict
+from perfmodel.model.prediction.pipeline import pipeline_of_scenario
+from perfmodel.model.setting.resolve import resolve
+from perfmodel.model.step.terms import names_of, of_kind, sent
 from perfmodel.workloads import workload
 
 LLAMA = {"workload": "llama-3-8b", "node": "dgx-h100"}

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.calibration import calibration
-from perfmodel.prediction import predict
-from perfmodel.resolve import resolve
-from perfmodel.specs.formats import FORMATS, states_of
-from perfmodel.specs.releases import release
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
-from perfmodel.step.layer_rates import demand
-from perfmodel.step.layers import layer_table
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.formats import FORMATS, states_of
+from perfmodel.hardware.releases import release
+from perfmodel.model.fitted.calibration import calibration
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import predict
+from perfmodel.model.setting.resolve import resolve
+from perfmodel.model.step.layer_rates import demand
+from perfmodel.model.step.layers import layer_table
 
 CATALOGUE = Catalogue.built_in()
 ACCELERATORS = ("k80", "p100-sxm2-16gb", "v100-sxm2-16gb", "a100-sxm4-40gb", "h100-sxm5-80gb")

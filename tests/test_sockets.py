@@ -7,11 +7,11 @@ from itertools import pairwise
 import pytest
 
 from perfmodel import InputError, Scenario, collective, explain, predict, sweep
-from perfmodel.explanations.derivation import derivation
-from perfmodel.explanations.sources import assumed_of
-from perfmodel.sensitivity import sensitivity
-from perfmodel.specs.store import Catalogue
-from perfmodel.step.communication import host_uplinks
+from perfmodel.decide.explanations.derivation import derivation
+from perfmodel.decide.explanations.sources import assumed_of
+from perfmodel.decide.sensitivity import sensitivity
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.step.communication import host_uplinks
 
 CATALOGUE = Catalogue.built_in()
 JOB = {"node": "pcie-server-8gpu-qpi", "accelerator": "p100-pcie-16gb", "workload": "vgg16"}
@@ -68,7 +68,7 @@ def test_a_sweep_says_the_same():
 
 def test_each_switch_is_a_way_to_the_hosts_memory():
     """Two cards below each of four switches; where nobody says, a way for each of two processors."""
-    from perfmodel.resolve import resolve
+    from perfmodel.model.setting.resolve import resolve
 
     def ways(**options):
         return host_uplinks(resolve(Scenario(strategy="parameter-server-local", **options), CATALOGUE))

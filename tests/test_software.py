@@ -6,10 +6,10 @@ import re
 import pytest
 
 import perfmodel
-from perfmodel.errors import InputError
-from perfmodel.specs.releases import release
-from perfmodel.specs.software import Release, Software
-from perfmodel.specs.store import Catalogue
+from perfmodel.core.errors import InputError
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.releases import release
+from perfmodel.hardware.software import Release, Software
 
 BUILT_IN = Catalogue.built_in()
 MINE = """

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfmodel.least_squares import least_squares, newton
-from perfmodel.root import bisect
+from perfmodel.core.least_squares import least_squares, newton
+from perfmodel.core.root import bisect
 
 PACKAGE = Path(__file__).parents[1] / "perfmodel"
 
@@ -98,4 +98,4 @@ def test_nothing_else_solves_normal_equations_or_halves_an_interval():
         for path in PACKAGE.rglob("*.py")
         if "linalg.solve" in (text := path.read_text("utf-8")) or "middle = (low + high) / 2" in text
     }
-    assert solvers == {"least_squares.py", "root.py"}
+    assert solvers == {"core/least_squares.py", "core/root.py"}

@@ -12,20 +12,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from perfmodel.errors import InputError
-from perfmodel.spec_quality import report
-from perfmodel.specs import spec_file
-from perfmodel.specs.accelerator import Accelerator
-from perfmodel.specs.dataset import DataSetFile
-from perfmodel.specs.decoder import DecoderFile
-from perfmodel.specs.instance import InstanceFile
-from perfmodel.specs.left_out import LeftOutFile
-from perfmodel.specs.link import Link
-from perfmodel.specs.node import Node
-from perfmodel.specs.software import Software
-from perfmodel.specs.spec_file import built, check
-from perfmodel.specs.storage import StorageFile
-from perfmodel.specs.store import Catalogue
+from perfmodel.core.errors import InputError
+from perfmodel.evidence.spec_quality import report
+from perfmodel.hardware.accelerator import Accelerator
+from perfmodel.hardware.catalogue import spec_file
+from perfmodel.hardware.catalogue.left_out import LeftOutFile
+from perfmodel.hardware.catalogue.spec_file import built, check
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.dataset import DataSetFile
+from perfmodel.hardware.decoder import DecoderFile
+from perfmodel.hardware.instance import InstanceFile
+from perfmodel.hardware.link import Link
+from perfmodel.hardware.node import Node
+from perfmodel.hardware.software import Software
+from perfmodel.hardware.storage import StorageFile
 
 BUILT_IN = Path(__file__).parents[1] / "hardware_specs"
 SHARED = Path(__file__).parents[1].parent / "shared"
@@ -471,7 +471,7 @@ def test_only_the_file_asked_for_is_read(monkeypatch):
 
 def test_the_catalogue_imports_nothing_heavy():
     code = (
-        "import sys; from perfmodel.specs.store import Catalogue; import perfmodel.units;"
+        "import sys; from perfmodel.hardware.catalogue.store import Catalogue; import perfmodel.core.units;"
         "Catalogue.built_in().accelerator('k80');"
         "print([name for name in ('numpy', 'rich', 'sympy', 'scipy', 'click') if name in sys.modules])"
     )

@@ -13,9 +13,9 @@ import pytest
 from click.testing import CliRunner
 
 from perfmodel import Scenario, sweep
-from perfmodel.cli import COMMANDS, main
-from perfmodel.cli.types import Counts, Names
-from perfmodel.specs.scenario import SHORT
+from perfmodel.interfaces.cli import COMMANDS, main
+from perfmodel.interfaces.cli.types import Counts, Names
+from perfmodel.model.options.scenario import SHORT
 
 TWO_TYPES = {
     "--algorithm": "of any collective in `collective`, of all-reduce elsewhere",
@@ -48,7 +48,7 @@ def commands() -> Iterator[tuple[str, click.Command]]:
             yield from below(f"{name} {one}", its)
 
     for name in COMMANDS:
-        yield from below(name, import_module(f"perfmodel.cli.{name.replace('-', '_')}").command)
+        yield from below(name, import_module(f"perfmodel.interfaces.cli.{name.replace('-', '_')}").command)
 
 
 def shown(option: click.Option) -> list[str]:

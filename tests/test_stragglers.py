@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perfmodel import stragglers
-from perfmodel.api.stragglers import Stragglers
+from perfmodel.core.errors import InputError
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.distributions import distribution, parse_distribution
 from perfmodel.equations.local_sgd import slowest_mean
@@ -25,7 +25,7 @@ from perfmodel.equations.update_times import (
     server_update_rate,
 )
 from perfmodel.equations.wall_clock import Objective, error_bound
-from perfmodel.errors import InputError
+from perfmodel.interfaces.api.stragglers import Stragglers
 
 from .simulators.sgd_events import Draw, Run, server_queue, simulate
 

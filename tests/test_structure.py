@@ -52,6 +52,21 @@ def test_no_imports_run_in_a_circle():
     assert not left, "each imports one of the others"
 
 
+def test_there_are_eight_packages():
+    packages = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    assert packages == {
+        "core",
+        "decide",
+        "equations",
+        "evidence",
+        "hardware",
+        "interfaces",
+        "model",
+        "workloads",
+    }
+    assert len([path for path in PACKAGE.iterdir() if path.name != "__pycache__"]) <= 15
+
+
 def test_no_module_is_a_drawer_for_odds_and_ends():
     modules = list(PACKAGE.rglob("*.py"))
     assert len(modules) > 50
@@ -73,14 +88,14 @@ def test_every_module_says_what_it_is_for():
 
 
 def test_a_profile_is_read_where_a_scenario_is_settled_and_nowhere_on_the_way_to_its_time():
-    folders = ("step", "prediction", "sensitivity")
+    folders = ("model/step", "model/prediction", "decide/sensitivity")
     readers = {
         path.relative_to(PACKAGE).as_posix()
         for folder in folders
         for path in (PACKAGE / folder).rglob("*.py")
         if "read_profile" in path.read_text("utf-8")
     }
-    assert readers == {"prediction/assemble.py"}
+    assert readers == {"model/prediction/assemble.py"}
 
 
 VAGUE = {"told", "found", "doubts", "buying", "feeding"}

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 import perfmodel
-from perfmodel.errors import InputError
-from perfmodel.prediction import predict
-from perfmodel.specs.scenario import Scenario
-from perfmodel.step.terms import only_of
-from perfmodel.sweeps import sweep
-from perfmodel.sweeps.groups import LARGEST_BLOCK
-from perfmodel.sweeps.table import answer_columns
+from perfmodel.core.errors import InputError
+from perfmodel.decide.sweeps import sweep
+from perfmodel.decide.sweeps.groups import LARGEST_BLOCK
+from perfmodel.decide.sweeps.table import answer_columns
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import predict
+from perfmodel.model.step.terms import only_of
 
 OPTIONS = tuple(Scenario.model_fields)
 SIZES = (1, 2, 3, 8, 12, 16, 64, 500)

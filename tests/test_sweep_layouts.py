@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import perfmodel
 from perfmodel import predict
-from perfmodel.errors import InputError
-from perfmodel.sweeps import layout_rows
-from perfmodel.transformers.many import distinct
+from perfmodel.core.errors import InputError
+from perfmodel.decide.sweeps import layout_rows
+from perfmodel.model.transformers.many import distinct
 
 ASKED = (
     "world_size",

@@ -11,8 +11,8 @@ import sys
 import pytest
 
 from perfmodel import InputError, sweep
-from perfmodel.sweeps.manifest import LINES, NAME
-from perfmodel.sweeps.part_files import part_name
+from perfmodel.decide.sweeps.manifest import LINES, NAME
+from perfmodel.decide.sweeps.part_files import part_name
 from tests.test_sweep_parts import ASKED, cut, files
 
 pytest.importorskip("fcntl")

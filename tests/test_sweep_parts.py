@@ -15,14 +15,14 @@ import pytest
 
 import perfmodel
 from perfmodel import InputError, Scenario, sweep
-from perfmodel.processes import each
-from perfmodel.sweeps import Sweep
-from perfmodel.sweeps.axes import is_number
-from perfmodel.sweeps.columns import WHERE_NAMED, answer_columns, unit_of
-from perfmodel.sweeps.data_set import write_data_set
-from perfmodel.sweeps.manifest import LINES, NAME
-from perfmodel.sweeps.part_files import part_name
-from perfmodel.sweeps.parts import CROSSED, Parts
+from perfmodel.core.processes import each
+from perfmodel.decide.sweeps import Sweep
+from perfmodel.decide.sweeps.axes import is_number
+from perfmodel.decide.sweeps.columns import WHERE_NAMED, answer_columns, unit_of
+from perfmodel.decide.sweeps.data_set import write_data_set
+from perfmodel.decide.sweeps.manifest import LINES, NAME
+from perfmodel.decide.sweeps.part_files import part_name
+from perfmodel.decide.sweeps.parts import CROSSED, Parts
 from tests.test_sweep import SWEEPS
 
 ASKED = {

@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from perfmodel.cli.sweep_folder import bar_on
+from perfmodel.interfaces.cli.sweep_folder import bar_on
 
 
 @pytest.mark.any_version

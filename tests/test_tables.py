@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perfmodel import InputError, explain, predict, sweep
-from perfmodel.api.collective import collective
 from perfmodel.equations.tables import table_memory_bytes, table_message_bytes, touched_parameters
+from perfmodel.interfaces.api.collective import collective
+from perfmodel.model.setting.embedding_tables import tables_apart
 from perfmodel.workloads import workload
-from perfmodel.workloads.tables import tables_apart
 
 ROWS = Path(__file__).parents[1] / "validation" / "measured" / "training_runs.csv"
 COUNTS = st.integers(1, 10**6)

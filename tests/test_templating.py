@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from jinja2 import UndefinedError
 
 import perfmodel
-from perfmodel.templating import WIDTH, prose, render
+from perfmodel.core.files.templating import WIDTH, prose, render
 
 PACKAGE = Path(perfmodel.__file__).parent
 TEMPLATES = sorted(path.name for path in (PACKAGE / "templates").iterdir())

@@ -9,17 +9,17 @@ from click.testing import CliRunner
 
 import perfmodel
 from perfmodel import Scenario, predict, sweep
-from perfmodel.calibration import calibration
-from perfmodel.cli import main
-from perfmodel.economics import spending
-from perfmodel.explanations import explain
-from perfmodel.sensitivity.elasticity import sensitivity
-from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.store import Catalogue
-from perfmodel.step.terms import TERMS, Term, added, in_step_order, names_of
-from perfmodel.traces.emulate import Emulator
-from perfmodel.traces.timeline import timeline
-from perfmodel.tracing import given
+from perfmodel.core.tracing.tracing import given
+from perfmodel.decide.economics import spending
+from perfmodel.decide.explanations import explain
+from perfmodel.decide.sensitivity.elasticity import sensitivity
+from perfmodel.evidence.traces.emulate import Emulator
+from perfmodel.evidence.traces.timeline import timeline
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.cli import main
+from perfmodel.model.fitted.calibration import calibration
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.step.terms import TERMS, Term, added, in_step_order, names_of
 
 NAME, LABEL, SECONDS = "checkpoint_time", "writing checkpoints", 0.25
 JOB = {"world_size": 16, "workload": "resnet50", "accelerator": "v100-sxm2-16gb"}

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perfmodel import InputError, Scenario, collective, explain, predict, sweep
-from perfmodel.cli import main
 from perfmodel.equations.ring_all_reduce import ring_all_reduce_time
-from perfmodel.specs.store import Catalogue
-from perfmodel.specs.torus import usual_torus
-from perfmodel.step.all_reduce import torus_times
-from perfmodel.step.fabric import Fabric
-from perfmodel.step.layout import Group
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.cli import main
+from perfmodel.model.setting.torus import usual_torus
+from perfmodel.model.step.all_reduce import torus_times
+from perfmodel.model.step.fabric import Fabric
+from perfmodel.model.step.layout import Group
 
 JOB = {"node": "dgx-1p", "algorithm": "torus", "overlap": "none"}
 LINK = Catalogue.built_in().link("pcie3-x16")

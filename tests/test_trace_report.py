@@ -14,16 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perfmodel import InputError, Scenario, predict
-from perfmodel.traces import activity, allocations, nsight
-from perfmodel.traces.activity import SHARES, Spans
-from perfmodel.traces.allocations import CATEGORIES, Allocations
-from perfmodel.traces.device_trace import intervals, length, union
-from perfmodel.traces.marked_ranges import MOST_NAMES, OTHERS, Ranges
-from perfmodel.traces.read import read_trace
-from perfmodel.traces.recommendations import BUCKET_BYTES, recommendations
-from perfmodel.traces.report import html_report
-from perfmodel.traces.summary import summary
-from perfmodel.traces.timeline import write_timeline
+from perfmodel.evidence.traces import activity, allocations, nsight
+from perfmodel.evidence.traces.activity import SHARES, Spans
+from perfmodel.evidence.traces.allocations import CATEGORIES, Allocations
+from perfmodel.evidence.traces.device_trace import intervals, length, union
+from perfmodel.evidence.traces.marked_ranges import MOST_NAMES, OTHERS, Ranges
+from perfmodel.evidence.traces.read import read_trace
+from perfmodel.evidence.traces.recommendations import BUCKET_BYTES, recommendations
+from perfmodel.evidence.traces.summary import summary
+from perfmodel.evidence.traces.timeline import write_timeline
+from perfmodel.evidence.traces.trace_page import html_report
 
 SHARED = Path(__file__).parents[1].parent / "shared" / "traces"
 real = pytest.mark.skipif(not SHARED.exists(), reason="the public traces are not here")

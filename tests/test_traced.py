@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 
-from perfmodel import ops
-from perfmodel.derivative_rules import ELEMENTWISE, REDUCING
+from perfmodel.core import ops
+from perfmodel.core.tracing.derivative_rules import ELEMENTWISE, REDUCING
+from perfmodel.core.tracing.gradients import leaves_of, parents_first, slopes
+from perfmodel.core.tracing.traced import Traced, leaf, plain
+from perfmodel.core.tracing.traced_run import tracing
+from perfmodel.core.tracing.tracing import numeric, remembered
 from perfmodel.equations.iteration import iteration_time
 from perfmodel.equations.layer_pass import paced_time, traffic_time
-from perfmodel.gradients import leaves_of, parents_first, slopes
-from perfmodel.traced import Traced, leaf, plain
-from perfmodel.traced_run import tracing
-from perfmodel.tracing import numeric, remembered
 
 STEP = 1e-6
 

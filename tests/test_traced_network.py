@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from perfmodel import InputError
-from perfmodel.specs.workload import Workload
-from perfmodel.traces.device_trace import DeviceTrace
-from perfmodel.traces.traced_job import check_network
+from perfmodel.evidence.traces.device_trace import DeviceTrace
+from perfmodel.evidence.traces.traced_job import check_network
 from perfmodel.workloads import groups, workload, workload_from_file
+from perfmodel.workloads.workload import Workload
 
 pytestmark = pytest.mark.any_version
 CNNS = [name for name in groups()["images"] if any(layer.kind == "conv" for layer in workload(name).layers)]

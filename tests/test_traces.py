@@ -12,6 +12,7 @@ import re
 import sqlite3
 import time
 import zlib
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -21,25 +22,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perfmodel import InputError, Scenario, predict
-from perfmodel.cli import main
-from perfmodel.profile import read_profile, to_toml
-from perfmodel.specs.store import Catalogue
-from perfmodel.step.terms import of_kind, only_kind, only_of, sent
-from perfmodel.sweeps import sweep
-from perfmodel.traces import json_stream, nsight
-from perfmodel.traces.device_trace import intervals, length, overlap, union
-from perfmodel.traces.emulate import Emulator
-from perfmodel.traces.kineto import MOST_DEVICES, read_kineto
-from perfmodel.traces.nccl_tests import read_nccl_tests
-from perfmodel.traces.read import files_of, read_trace
-from perfmodel.traces.step_times import read_step_times
-from perfmodel.traces.summary import summary
-from perfmodel.traces.table import COLUMNS, predicted_of, rows_of, section
-from perfmodel.traces.timeline import MOST_RANKS, write_timeline
-from perfmodel.traces.traced_job import accelerators_called
+from perfmodel.decide.sweeps import sweep
+from perfmodel.evidence.traces import json_stream, nsight
+from perfmodel.evidence.traces.device_trace import intervals, length, overlap, union
+from perfmodel.evidence.traces.emulate import Emulator
+from perfmodel.evidence.traces.kineto import MOST_DEVICES, read_kineto
+from perfmodel.evidence.traces.nccl_tests import read_nccl_tests
+from perfmodel.evidence.traces.public_traces import COLUMNS, predicted_of, rows_of, section
+from perfmodel.evidence.traces.read import files_of, read_trace
+from perfmodel.evidence.traces.step_times import read_step_times
+from perfmodel.evidence.traces.summary import summary
+from perfmodel.evidence.traces.timeline import MOST_RANKS, write_timeline
+from perfmodel.evidence.traces.traced_job import accelerators_called
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.cli import main
+from perfmodel.model.setting.profile import read_profile, to_toml
+from perfmodel.model.step.terms import of_kind, only_kind, only_of, sent
 
 SHARED = Path(__file__).parents[1].parent / "shared" / "traces"
 real = pytest.mark.skipif(not SHARED.exists(), reason="the public traces are not here")
+read_once = cache(read_trace)
+"""For the public traces, of which several tests look at each."""
 
 
 def event(name, category, start, duration, **more):
@@ -910,7 +913,7 @@ def test_a_speed_must_be_positive():
     ],
 )
 def test_real_traces_are_as_described(name, step, compute, nccl, both):
-    device = summary(read_trace(SHARED / f"{name}.json.gz"))["devices"][0]
+    device = summary(read_once(SHARED / f"{name}.json.gz"))["devices"][0]
     totals = device["totals"]
     found = [totals["compute_time"], totals["communication_time"], totals["overlap_time"]]
     assert [1e3 * value for value in found] == pytest.approx([compute, nccl, both], abs=0.05)
@@ -920,8 +923,8 @@ def test_real_traces_are_as_described(name, step, compute, nccl, both):
 
 
 @real
-def test_five_buckets_hold_resnet50(monkeypatch):
-    (found,) = read_trace(SHARED / "ddp_resnet50_a100_ws2_rank0.json.gz")
+def test_five_buckets_hold_resnet50():
+    (found,) = read_once(SHARED / "ddp_resnet50_a100_ws2_rank0.json.gz")
     sizes = {c.message_bytes for c in found.collectives if c.kind == "all-reduce"}
     assert len(sizes) == 5
     assert sum(sizes) / 4 == 25_557_032
@@ -929,7 +932,7 @@ def test_five_buckets_hold_resnet50(monkeypatch):
 
 @real
 def test_ranks_of_a_recommender_wait_for_each_other():
-    found = [one for path in sorted(SHARED.glob("dlrm_*")) for one in read_trace(path)]
+    found = [one for path in sorted(SHARED.glob("dlrm_*")) for one in read_once(path)]
     rows = summary(found)["collectives"]
     assert len(rows) == 8
     assert all(set(row["waiting_time"]) == {str(rank) for rank in range(8)} for row in rows)
@@ -941,7 +944,7 @@ def test_ranks_of_a_recommender_wait_for_each_other():
 @real
 def test_loader_workers_and_the_step_without_waiting():
     few, many = (
-        summary(read_trace(SHARED / f"resnet50_v100_ws1_workers{n}_a.json.gz"))["devices"][0] for n in (0, 4)
+        summary(read_once(SHARED / f"resnet50_v100_ws1_workers{n}_a.json.gz"))["devices"][0] for n in (0, 4)
     )
     assert (few["verdict"], many["verdict"]) == ("input-bound", "host-bound")
     without = few["iteration_time"] - few["per_step"]["input_time"]
@@ -955,13 +958,10 @@ def test_loader_workers_and_the_step_without_waiting():
 )
 def test_a_profile_predicts_the_steps_of_the_loader_pair(tmp_path, traced, asked, measured):
     """Each its own, and the first with enough workers the second: within 15 %."""
-    steps = {
-        n: summary(read_trace(SHARED / f"resnet50_v100_ws1_workers{n}_a.json.gz"))["devices"][0]
-        for n in (0, 4)
-    }
+    step = summary(read_once(SHARED / f"resnet50_v100_ws1_workers{measured}_a.json.gz"))["devices"][0]
     path = calibrated(tmp_path, "--trace", SHARED / f"resnet50_v100_ws1_workers{traced}_a.json.gz")
     found = predict(Scenario(profile=str(path), **asked))
-    assert found.iteration_time == pytest.approx(steps[measured]["iteration_time"], rel=0.15)
+    assert found.iteration_time == pytest.approx(step["iteration_time"], rel=0.15)
 
 
 @pytest.mark.any_version
@@ -996,7 +996,7 @@ def test_a_trace_predicts_another_board(tmp_path):
     }
     asked["input"] = "synthetic"  # that run has no loader
     predicted = predict(Scenario(**asked, profile=str(path)), Catalogue.built_in()).iteration_time
-    measured = summary(read_trace(SHARED / "ddp_resnet50_v100_ws1_rank0.json.gz"), skip=2)["devices"][0]
+    measured = summary(read_once(SHARED / "ddp_resnet50_v100_ws1_rank0.json.gz"), skip=2)["devices"][0]
     assert predicted == pytest.approx(measured["iteration_time"], rel=0.10)
 
 
@@ -1007,15 +1007,17 @@ def shipped(name):
 
 @pytest.mark.any_version
 @real
-def test_shipped_figures_are_those_of_the_files():
+def test_shipped_figures_are_those_of_the_files(monkeypatch):
+    monkeypatch.setattr("perfmodel.evidence.traces.public_traces.read_trace", read_once)
     found = [{key: "" if row[key] is None else str(row[key]) for key in COLUMNS} for row in rows_of(SHARED)]
     assert shipped("traces.csv") == found
 
 
 @pytest.mark.any_version
 @real
-def test_shipped_predictions_are_those_of_the_profiles():
+def test_shipped_predictions_are_those_of_the_profiles(monkeypatch):
     """Within one per cent: a new fit may move the last digit."""
+    monkeypatch.setattr("perfmodel.evidence.traces.public_traces.read_trace", read_once)
     was, now = shipped("traces_predicted.csv"), predicted_of(SHARED)
     for row, new in zip(was, now, strict=True):
         assert [row[key] for key in ("profile", "asked", "file")] == [

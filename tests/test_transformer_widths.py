@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from perfmodel import Scenario, layouts, predict, sweep
-from perfmodel.accuracy.transformer_fit import learned_from
-from perfmodel.accuracy.transformer_novelty import novelty_of
-from perfmodel.accuracy.transformer_rows import shipped_transformer_runs
-from perfmodel.transformers import uncertainty
-from perfmodel.transformers.uncertainty import MOST_WIDER, novelty, why_wider, widenings
+from perfmodel.evidence.accuracy.transformers.transformer_fit import learned_from
+from perfmodel.evidence.accuracy.transformers.transformer_novelty import novelty_of
+from perfmodel.evidence.accuracy.transformers.transformer_rows import shipped_transformer_runs
+from perfmodel.model.transformers import uncertainty
+from perfmodel.model.transformers.uncertainty import MOST_WIDER, novelty, why_wider, widenings
 from perfmodel.workloads.catalogue import workload
 
 

@@ -17,52 +17,62 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perfmodel import layouts
-from perfmodel.accuracy import transformer_fit, transformer_refit, transformer_section
-from perfmodel.accuracy.by_source import by_source
-from perfmodel.accuracy.runs import TRUSTED
-from perfmodel.accuracy.transformer_compare import (
-    STATED_NODES,
-    compare_transformers,
-    shipped_out_of_sample,
-)
-from perfmodel.accuracy.transformer_fit import data_of, fit, learned_from, left_out, spread_between
-from perfmodel.accuracy.transformer_memory import peaks, reserved_over_used, shares_needed
-from perfmodel.accuracy.transformer_rows import (
-    COLUMNS,
-    read_transformer_runs,
-    shipped_transformer_runs,
-)
-from perfmodel.accuracy.transformer_scale import LARGEST, largest
-from perfmodel.accuracy.transformer_software import software_named
-from perfmodel.calibration import NORMAL_80, TRANSFORMER_FIT
-from perfmodel.cli import main
+from perfmodel.core.errors import InputError
+from perfmodel.core.files.resources import folder
 from perfmodel.equations.transformer_exchange import activation_message_bytes, distinct_destinations
 from perfmodel.equations.transformer_memory import (
     checkpoint_bytes,
     layer_activation_bytes,
     micro_batches_kept,
 )
-from perfmodel.errors import InputError
-from perfmodel.evidence import KNOWN, NEW, TRANSFORMERS, scale_of
-from perfmodel.prediction.memory import largest_micro_batch
-from perfmodel.resolve import resolve
-from perfmodel.resources import folder
-from perfmodel.specs.architecture import Architecture
-from perfmodel.specs.laid_out import LaidOut
-from perfmodel.specs.layout import SHARDING, caveats, check, layout_of
-from perfmodel.specs.releases import release
-from perfmodel.specs.store import Catalogue
-from perfmodel.transformers.architecture import dimensions_of
-from perfmodel.transformers.evaluate import fabric_of_setting, step_of_setting
-from perfmodel.transformers.job import Case, job_of, jobs_of
-from perfmodel.transformers.levels import learned
-from perfmodel.transformers.machine import Fabric, chip_of
-from perfmodel.transformers.memory import memory_of, memory_of_ends
-from perfmodel.transformers.parameters import PARAMETERS, fitted
-from perfmodel.transformers.remedies import COMPENSATES
-from perfmodel.transformers.search import TOO_LARGE, search
-from perfmodel.transformers.software import Options, software_of
-from perfmodel.transformers.step import step_of
+from perfmodel.evidence.accuracy.by_source import by_source
+from perfmodel.evidence.accuracy.training_rows import TRUSTED
+from perfmodel.evidence.accuracy.transformers import transformer_fit, transformer_refit, transformer_section
+from perfmodel.evidence.accuracy.transformers.transformer_compare import (
+    STATED_NODES,
+    compare_transformers,
+    shipped_out_of_sample,
+)
+from perfmodel.evidence.accuracy.transformers.transformer_fit import (
+    data_of,
+    fit,
+    learned_from,
+    left_out,
+    spread_between,
+)
+from perfmodel.evidence.accuracy.transformers.transformer_memory import (
+    peaks,
+    reserved_over_used,
+    shares_needed,
+)
+from perfmodel.evidence.accuracy.transformers.transformer_rows import (
+    COLUMNS,
+    read_transformer_runs,
+    shipped_transformer_runs,
+)
+from perfmodel.evidence.accuracy.transformers.transformer_scale import LARGEST, largest
+from perfmodel.evidence.accuracy.transformers.transformer_software import software_named
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.releases import release
+from perfmodel.interfaces.cli import main
+from perfmodel.model.fitted.calibration import NORMAL_80, TRANSFORMER_FIT
+from perfmodel.model.fitted.ledger_scales import KNOWN, NEW, TRANSFORMERS, scale_of
+from perfmodel.model.options.laid_out import LaidOut
+from perfmodel.model.options.layout import SHARDING, caveats, check, layout_of
+from perfmodel.model.prediction.memory import largest_micro_batch
+from perfmodel.model.setting.resolve import resolve
+from perfmodel.model.transformers.architecture import dimensions_of
+from perfmodel.model.transformers.evaluate import fabric_of_setting, step_of_setting
+from perfmodel.model.transformers.job import Case, job_of, jobs_of
+from perfmodel.model.transformers.levels import learned
+from perfmodel.model.transformers.machine import Fabric, chip_of
+from perfmodel.model.transformers.memory import memory_of, memory_of_ends
+from perfmodel.model.transformers.parameters import PARAMETERS, fitted
+from perfmodel.model.transformers.remedies import COMPENSATES
+from perfmodel.model.transformers.search import TOO_LARGE, search
+from perfmodel.model.transformers.software import Options, software_of
+from perfmodel.model.transformers.step import step_of
+from perfmodel.workloads.architecture import Architecture
 
 CATALOGUE = Catalogue.built_in()
 OF_TRANSFORMERS = [id for id in CATALOGUE.ids("software") if release(id, CATALOGUE).trains != "others"]

@@ -8,9 +8,9 @@ from click import BadParameter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfmodel.cli.types import Count
-from perfmodel.errors import InputError
-from perfmodel.units import UNITS, dollars, duration, many, parse, show
+from perfmodel.core.errors import InputError
+from perfmodel.core.units import UNITS, dollars, duration, many, parse, show
+from perfmodel.interfaces.cli.types import Count
 
 DECIMAL = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18}
 BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50, "Ei": 2**60}

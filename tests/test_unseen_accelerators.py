@@ -8,12 +8,12 @@ import pytest
 
 import perfmodel
 from perfmodel import Catalogue, predict
-from perfmodel.accuracy.transformer_fit import spread_between
-from perfmodel.calibration import NORMAL_80
-from perfmodel.evidence import EXPERTS, KNOWN, NEW, REPEAT, TRANSFORMERS, scale_of
-from perfmodel.resources import folder
-from perfmodel.transformers.parameters import fitted
-from perfmodel.transformers.uncertainty import NOTICED
+from perfmodel.core.files.resources import folder
+from perfmodel.evidence.accuracy.transformers.transformer_fit import spread_between
+from perfmodel.model.fitted.calibration import NORMAL_80
+from perfmodel.model.fitted.ledger_scales import EXPERTS, KNOWN, NEW, REPEAT, TRANSFORMERS, scale_of
+from perfmodel.model.transformers.parameters import fitted
+from perfmodel.model.transformers.uncertainty import NOTICED
 
 JOB = {"workload": "llama-3-8b", "gpus": 8, "micro_batch_size": 1, "sharding": "zero3"}
 KIND = "dense, stated layout"

@@ -11,20 +11,20 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from perfmodel import Scenario, explain, predict, sweep
-from perfmodel.calibration import calibration
+from perfmodel.core.errors import InputError
+from perfmodel.core.updates import KINDS, UpdateStrategy
+from perfmodel.decide.quote.limits import limit_of_iteration
 from perfmodel.equations.distributions import parse_distribution
 from perfmodel.equations.sgd_variants import AVERAGING, VARIANTS, straggler_variant
-from perfmodel.errors import InputError
-from perfmodel.prediction.bound import least_iteration_time
-from perfmodel.prediction.time_to_loss import time_to_loss
-from perfmodel.quote.limits import limit_of_iteration
-from perfmodel.reports.figures import update_lines
-from perfmodel.resolve import resolve
-from perfmodel.specs.store import Catalogue
-from perfmodel.specs.updates import KINDS, UpdateStrategy
-from perfmodel.step.evaluate import evaluate
-from perfmodel.step.parts import visit_time
-from perfmodel.step.updates import busy_time, round_of, service_time
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.reports.figures import update_lines
+from perfmodel.model.fitted.calibration import calibration
+from perfmodel.model.prediction.intervals.bound import least_iteration_time
+from perfmodel.model.prediction.training.time_to_loss import time_to_loss
+from perfmodel.model.setting.resolve import resolve
+from perfmodel.model.step.evaluate import evaluate
+from perfmodel.model.step.parts import visit_time
+from perfmodel.model.step.updates import busy_time, round_of, service_time
 from tests.simulators.sgd_events import simulate, through_port
 
 SEED = 20261122

@@ -6,20 +6,20 @@ import pytest
 from click.testing import CliRunner
 
 from perfmodel import layouts
-from perfmodel.calibration import calibration
-from perfmodel.cli import main
-from perfmodel.errors import InputError
-from perfmodel.link_caveats import GENERIC_NODE
-from perfmodel.prediction import predict
-from perfmodel.prediction.collective_fabric import fabric_of
-from perfmodel.prediction.verdict import placement
-from perfmodel.resolve import resolve
-from perfmodel.sensitivity.crossovers import crossovers
-from perfmodel.sensitivity.elasticity import case_of
-from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.placement import is_slice
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
+from perfmodel.core.errors import InputError
+from perfmodel.decide.sensitivity.crossovers import crossovers
+from perfmodel.decide.sensitivity.elasticity import case_of
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.placement import is_slice
+from perfmodel.interfaces.cli import main
+from perfmodel.model.fitted.calibration import calibration
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import predict
+from perfmodel.model.prediction.collectives.collective_fabric import fabric_of
+from perfmodel.model.prediction.verdict import placement
+from perfmodel.model.setting.link_caveats import GENERIC_NODE
+from perfmodel.model.setting.resolve import resolve
 
 BUILT_IN = Catalogue.built_in()
 MANY = 1024

@@ -14,34 +14,27 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from perfmodel.accuracy import (
-    Row,
-    Run,
-    achievable,
-    collective_compare,
-    collective_rows,
-    compare,
-    mlperf_section,
-    read_runs,
-    shipped_runs,
-)
-from perfmodel.accuracy.anchors import Anchors
-from perfmodel.accuracy.baselines import constant_utilisation
-from perfmodel.accuracy.headline import Headline, headline, percent
-from perfmodel.accuracy.held_out import learned_bytes
-from perfmodel.accuracy.misses import LIMIT, beyond_limit, explained
-from perfmodel.accuracy.out_of_sample_file import NAME, shipped_rows, write_rows
-from perfmodel.accuracy.report import report, write_report
-from perfmodel.accuracy.scenarios import Refused, scenario_of_run
-from perfmodel.accuracy.summary import GROUPS, beside, errors, summary
-from perfmodel.cli import main
-from perfmodel.cli import validate as validate_cli
-from perfmodel.errors import InputError
-from perfmodel.fitting import out_of_sample
-from perfmodel.prediction import predict
-from perfmodel.resources import folder
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
+from perfmodel.core.errors import InputError
+from perfmodel.core.files.resources import folder
+from perfmodel.evidence.accuracy import Row, Run, compare, read_runs, shipped_runs
+from perfmodel.evidence.accuracy.anchors import Anchors
+from perfmodel.evidence.accuracy.baselines import constant_utilisation
+from perfmodel.evidence.accuracy.collectives import collective_compare, collective_rows
+from perfmodel.evidence.accuracy.ledger.held_out import learned_bytes
+from perfmodel.evidence.accuracy.mlperf import mlperf_section
+from perfmodel.evidence.accuracy.report import achievable
+from perfmodel.evidence.accuracy.report.error_statistics import GROUPS, beside, errors, summary
+from perfmodel.evidence.accuracy.report.headline import Headline, headline, percent
+from perfmodel.evidence.accuracy.report.measured_report import report, write_report
+from perfmodel.evidence.accuracy.report.misses import LIMIT, beyond_limit, explained
+from perfmodel.evidence.accuracy.report.out_of_sample_file import NAME, shipped_rows, write_rows
+from perfmodel.evidence.accuracy.scenarios import Refused, scenario_of_run
+from perfmodel.evidence.fitting import out_of_sample
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.cli import main
+from perfmodel.interfaces.cli import validate as validate_cli
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import predict
 
 MEASURED = folder("validation") / "measured"
 SHARED = Path(__file__).parents[1].parent / "shared" / "measured"
@@ -102,6 +95,15 @@ def anchored_rows() -> list[Row]:
     return compare(shipped_runs(), "anchored")
 
 
+@pytest.fixture
+def of_its_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A report without the sections that are the same whatever its rows: their fits take twenty seconds."""
+    for name in ("transformer_section", "provenance", "mlperf_section", "refused_section"):
+        monkeypatch.setattr(f"perfmodel.evidence.accuracy.{name}.section", lambda *_: "")
+    monkeypatch.setattr("perfmodel.evidence.accuracy.mlperf.mlperf_section.covered", dict)
+    monkeypatch.setattr("perfmodel.evidence.accuracy.report.measured_report.coverages", list)
+
+
 def write(path: Path, *rows: dict[str, str]) -> Path:
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(rows[0]))
@@ -120,7 +122,7 @@ def cli(*arguments: str | Path) -> Result:
 
 def answer_once(patch: pytest.MonkeyPatch) -> None:
     """Let the command predict the same rows once, however often it shows them."""
-    module = import_module("perfmodel.api.validate")
+    module = import_module("perfmodel.interfaces.api.validate")
     patch.setattr(module, "validate", cache(module.validate))
 
 
@@ -636,6 +638,7 @@ def test_each_anchored_line_has_one_beside_it_that_counts_ambiguous_anchors_too(
 
 
 @pytest.mark.any_version
+@pytest.mark.usefixtures("of_its_rows")
 def test_what_the_report_calls_missed_is_every_bar_that_a_line_breaks() -> None:
     """Over rows and over sources, with ambiguous anchors and without."""
     of = {"mean_absolute_error": 0.10, "median_absolute_error": 0.05, "mean_over_sources": 0.12}
@@ -801,13 +804,14 @@ def test_rows_are_written_to_six_figures_for_every_run_and_mode(
 
 
 @pytest.mark.any_version
+@pytest.mark.usefixtures("of_its_rows")
 def test_report_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "report.md"
     both = [compare(runs(tmp_path, ONE, EIGHT), mode) for mode in ("specs", "anchored")]
     write_report(path, *both)
     assert path.read_text("utf-8").startswith("# The model against")
     assert sorted(file.name for file in tmp_path.iterdir()) == ["report.md", "runs.csv"]
-    monkeypatch.setattr("perfmodel.accuracy.report.report", lambda *_: "another")
+    monkeypatch.setattr("perfmodel.evidence.accuracy.report.measured_report.report", lambda *_: "another")
     with pytest.raises(InputError, match="cannot be written"):
         write_report(tmp_path / "nowhere" / "report.md", *both)
     (tmp_path / "folder").mkdir()
@@ -868,6 +872,7 @@ def test_bad_options_end_in_one_line(arguments: list[str], wanted: str) -> None:
 
 
 @pytest.mark.any_version
+@pytest.mark.usefixtures("of_its_rows")
 def test_own_runs_are_judged_beside_the_shipped_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
@@ -890,6 +895,7 @@ c,them,vgg16,v100-sxm2-16gb,16,64,,0.4,B
 
 
 @pytest.mark.any_version
+@pytest.mark.usefixtures("of_its_rows")
 def test_the_file_that_calibrate_learns_from_is_judged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
+from functools import cache
+from typing import Any
 
 import pytest
 
-from perfmodel.calibration import calibration
-from perfmodel.economics import Conditions
-from perfmodel.errors import InputError
-from perfmodel.prediction import Prediction, predict
-from perfmodel.prediction.remedies import ENOUGH
-from perfmodel.sensitivity.case import answer
-from perfmodel.sensitivity.elasticity import case_of
-from perfmodel.sensitivity.inputs import INPUTS
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
-from perfmodel.step.terms import added
+from perfmodel.core.errors import InputError
+from perfmodel.decide.economics import Conditions
+from perfmodel.decide.sensitivity.case import answer
+from perfmodel.decide.sensitivity.elasticity import case_of
+from perfmodel.decide.sensitivity.inputs import INPUTS
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.fitted.calibration import calibration
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import Prediction, predict
+from perfmodel.model.prediction.remedies import ENOUGH
+from perfmodel.model.step.terms import added
 from tests.properties import question
 
 CATALOGUE = Catalogue.built_in()
@@ -95,16 +98,21 @@ def test_a_faster_part_saves_what_the_verdict_says(asked, words, factors):
     )
 
 
+@cache
+def random_answers() -> list[tuple[dict[str, Any], Prediction]]:
+    """Random scenarios that have an answer, with it."""
+    result = []
+    for asked in (question(11, number) for number in range(900)):
+        with suppress(InputError):
+            result.append((asked, ask(**asked)))
+    return result
+
+
 @pytest.mark.any_version
 def test_another_option_saves_what_the_verdict_says():
     """Over random scenarios: NCCL's own choice, another way to overlap, more servers."""
     seen = set()
-    for number in range(900):
-        asked = question(11, number)
-        try:
-            found = ask(**asked)
-        except InputError:
-            continue
+    for asked, found in random_answers():
         for option, value, share in re.findall(r"--([a-z-]+) (\S+) would save ([\d.]+)%", found.verdict):
             name = option.replace("-", "_")
             other = ask(**asked | {name: int(value) if value.isdigit() else value})
@@ -118,12 +126,7 @@ def test_another_option_saves_what_the_verdict_says():
 def test_communication_that_binds_is_explained():
     """Some named change saves what a cause of half of it would, unless another wait takes its place."""
     bound = 0
-    for number in range(800):
-        asked = question(12, number)
-        try:
-            found = ask(**asked)
-        except InputError:
-            continue
+    for asked, found in random_answers():
         assert "-0.0%" not in found.verdict
         if found.layout is not None or not found.verdict.startswith("communication-bound"):
             continue

@@ -85,7 +85,7 @@ def run(environment: Path, folder: Path, *words: str) -> str:
 def test_the_wheel_carries_its_data_and_claims_no_other_names(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     assert "perfmodel/_data/hardware_specs/accelerators/k80.toml" in names
-    assert "perfmodel/calibration.toml" in names
+    assert "perfmodel/model/fitted/calibration.toml" in names
     assert "perfmodel/workloads/architectures/llama-3.toml" in names
     assert "perfmodel/templates/report.md.j2" in names
     assert "perfmodel/_data/app/main.py" in names
@@ -102,7 +102,8 @@ def test_it_predicts_outside_the_checkout(environment, tmp_path):
 
 def test_the_code_that_ran_was_the_wheels(environment, tmp_path):
     code = (
-        "import perfmodel, perfmodel.resources as r; print(perfmodel.__file__); print(r.folder('validation'))"
+        "import perfmodel; print(perfmodel.__file__); import perfmodel.core.files.resources as r;"
+        " print(r.folder('validation'))"
     )
     python = environment / "bin" / "python"
     done = subprocess.run([python, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)

@@ -10,16 +10,16 @@ from click.testing import CliRunner
 import perfmodel
 from app import layout_search
 from perfmodel import predict
-from perfmodel.cli import main
-from perfmodel.errors import InputError
-from perfmodel.planning.fleets.job import Job
-from perfmodel.planning.fleets.written import joined, read_fleet
-from perfmodel.quote import Claim, Quote, check_quote
-from perfmodel.sensitivity.elasticity import sensitivity
-from perfmodel.service.application import application
-from perfmodel.specs.laid_out import laid_out
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
+from perfmodel.core.errors import InputError
+from perfmodel.decide.planning.fleets.job import Job
+from perfmodel.decide.planning.fleets.written import joined, read_fleet
+from perfmodel.decide.quote import Claim, Quote, check_quote
+from perfmodel.decide.sensitivity.elasticity import sensitivity
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.cli import main
+from perfmodel.interfaces.service.application import application
+from perfmodel.model.options.laid_out import laid_out
+from perfmodel.model.options.scenario import Scenario
 from tests.asgi import Caller
 
 BERT = {"workload": "bert-large", "node": "dgx-h100", "gpus": 8, "precision": "bf16", "local_batch_size": 8}

@@ -5,14 +5,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from perfmodel.calibration import calibration
-from perfmodel.resolve import Setting, resolve
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
-from perfmodel.step.computation import Computation, computation
-from perfmodel.transformers.computation import passes_of
-from perfmodel.transformers.evaluate import step_of_setting
-from perfmodel.transformers.parameters import fitted
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.fitted.calibration import calibration
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.setting.resolve import Setting, resolve
+from perfmodel.model.step.computation import Computation, computation
+from perfmodel.model.transformers.computation import passes_of
+from perfmodel.model.transformers.evaluate import step_of_setting
+from perfmodel.model.transformers.parameters import fitted
 
 CONSTANTS = calibration()
 

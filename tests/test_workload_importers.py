@@ -5,9 +5,9 @@ import random
 
 import pytest
 
-from perfmodel.errors import InputError
-from perfmodel.prediction import predict
-from perfmodel.specs.scenario import Scenario
+from perfmodel.core.errors import InputError
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import predict
 from perfmodel.workloads import workload, workload_from_file
 
 onnx = pytest.importorskip("onnx")

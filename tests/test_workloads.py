@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 import perfmodel
+from perfmodel.core.errors import InputError
 from perfmodel.equations.transformer_memory import layer_activation_bytes
-from perfmodel.errors import InputError
-from perfmodel.specs.workload import KINDS
-from perfmodel.workloads import built_in, mobilenet, names, workload
+from perfmodel.workloads import built_in, names, workload
 from perfmodel.workloads.builder import Network, Tensor, image, output_size
+from perfmodel.workloads.networks import mobilenet
+from perfmodel.workloads.workload import KINDS
 
 TORCHVISION = {
     "alexnet": (61_100_840, 0.714),
@@ -458,14 +459,16 @@ def test_every_table(name):
     assert len(reads_data) == (0 if looks_up else 1)
     assert network.input_elements > 0
     assert network.stored_bytes > 0
-    references = tomllib.loads((Path(perfmodel.__file__).parent / "references.toml").read_text())
+    references = tomllib.loads(
+        (Path(perfmodel.__file__).parent / "equations" / "references.toml").read_text()
+    )
     assert network.source in references
 
 
 def test_catalogue_names_what_the_modules_build():
     for table in (built_in.FIXED, built_in.SEQUENCE):
         for module, members in table.items():
-            assert set(import_module(f"perfmodel.workloads.{module}").NAMES) == set(members)
+            assert set(import_module(f"perfmodel.workloads.networks.{module}").NAMES) == set(members)
 
 
 def test_asked_twice_built_once():
@@ -477,8 +480,8 @@ def test_only_the_family_asked_for_is_imported():
     code = (
         "import sys; from perfmodel.workloads import names, workload; names();"
         "assert not any(m.startswith('perfmodel.workloads.') and m.split('.')[-1] not in"
-        " ('built_in', 'catalogue', 'from_file', 'preset_names') for m in sys.modules), sys.modules;"
-        "workload('resnet50'); assert 'perfmodel.workloads.transformer' not in sys.modules;"
+        " ('built_in', 'catalogue', 'from_file', 'preset_names', 'workload') for m in sys.modules);"
+        "workload('resnet50'); assert 'perfmodel.workloads.networks.transformer' not in sys.modules;"
         "assert 'onnx' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from perfmodel.errors import InputError
-from perfmodel.writing import check_writable, write_whole
+from perfmodel.core.errors import InputError
+from perfmodel.core.files.writing import check_writable, write_whole
 
 
 def mode(path: Path) -> int:
@@ -105,15 +105,15 @@ def test_a_command_keeps_a_link_and_refuses_a_pipe(tmp_path, invoke):
 @pytest.mark.parametrize(
     ("package", "line", "work"),
     [
-        ("matplotlib", "validate --report r.md --plots", "perfmodel.accuracy.compare"),
-        ("matplotlib", "scale --plot x.svg", "perfmodel.prediction.predict"),
-        ("plotly", "scale --plot x.html", "perfmodel.prediction.predict"),
+        ("matplotlib", "validate --report r.md --plots", "perfmodel.evidence.accuracy.training_compare"),
+        ("matplotlib", "scale --plot x.svg", "perfmodel.model.prediction.predict"),
+        ("plotly", "scale --plot x.html", "perfmodel.model.prediction.predict"),
         (
             "plotly",
             "collective --ranks 8 --size 1MB --accelerator h100 --plot x.html",
-            "perfmodel.api.collective.collective",
+            "perfmodel.interfaces.api.collective.collective",
         ),
-        ("pyarrow", "sweep --output x.parquet", "perfmodel.sweeps.table.answers"),
+        ("pyarrow", "sweep --output x.parquet", "perfmodel.decide.sweeps.table.answers"),
         ("onnx", "predict --workload {model}", "perfmodel.workloads.from_onnx.read_bytes"),
     ],
 )
@@ -130,8 +130,8 @@ def test_a_missing_package_is_named_before_the_work(package, line, work, invoke,
 
 
 def test_every_straggler_variant_but_two_needs_no_scipy(invoke, monkeypatch):
+    from perfmodel.core.errors import missing
     from perfmodel.equations import laws
-    from perfmodel.errors import missing
 
     def absent(what: str) -> None:
         raise missing("scipy", "stats", what)
@@ -150,7 +150,7 @@ def test_what_a_killed_process_left_goes_with_the_next_run_and_nothing_else(tmp_
     """A killed writer leaves its temporary file; one that still writes keeps its own."""
     target = tmp_path / "sweep.csv"
     program = (
-        "import sys, time; from pathlib import Path; from perfmodel.writing import replacing\n"
+        "import sys, time; from pathlib import Path; from perfmodel.core.files.writing import replacing\n"
         "with replacing(Path(sys.argv[1])) as temporary:\n"
         "    temporary.write_text('half'); print(temporary.name, flush=True); time.sleep(60)\n"
     )

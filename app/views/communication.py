@@ -13,14 +13,15 @@ from app.layout import Asked, ask, downloads, fold, mistakes_shown, sentence, wa
 from app.looks import for_planners
 from app.options import convert, one_of, options, some_of, values
 from app.plain import plain
-from perfmodel.cli.collective_plot import LARGEST, collective_figure, title_of
-from perfmodel.collectives.place import Point
-from perfmodel.errors import InputError
+from perfmodel.core.choices import Algorithm
+from perfmodel.core.errors import InputError
+from perfmodel.core.problem import Note
+from perfmodel.core.units import plural, show
 from perfmodel.interfaces.calls import compression
 from perfmodel.interfaces.calls import servers as servers_placed
-from perfmodel.prediction.compressed_exchange import exchange_words
-from perfmodel.specs.choices import Algorithm
-from perfmodel.units import plural, show
+from perfmodel.interfaces.cli.collective_plot import LARGEST, collective_figure, title_of
+from perfmodel.model.collectives.place import Point
+from perfmodel.model.prediction.training.compressed_exchange import exchange_words
 
 START = {"ranks": 32, "size": "100MB"}
 DRAWN = (exchanges.NCCL, "ring", "tree", "halving-doubling", "hierarchical", exchanges.SERVER)
@@ -109,7 +110,7 @@ def page(asked: Asked) -> None:
         )
         st.markdown(f"**{_verdict(at, wanted, marks, size)}**")
         if fabric.notes:
-            notes = "; ".join(note.removeprefix("taken: ") for note in fabric.notes)
+            notes = "; ".join(note.said if isinstance(note, Note) else note for note in fabric.notes)
             st.caption(for_planners(sentence(f"taken: {notes}")))
     _measured_beside(name, place, size)
     st.caption(f"By message size, {ranks} GPUs; dotted: where the fastest changes")

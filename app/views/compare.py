@@ -25,14 +25,14 @@ from app.layout import Asked, ask_scenario, downloads, mistakes_shown, sentence,
 from app.looks import begun, for_planners, labelled, show_warnings
 from app.options import MONEY, SCENARIO, Option, arguments, options, scenario, values
 from app.plain import plain
-from perfmodel.comparison import Comparison, Row
-from perfmodel.comparison.words import shown_input
-from perfmodel.errors import InputError
-from perfmodel.prediction import Prediction
-from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.scenario import field_of
-from perfmodel.step.terms import TERMS
-from perfmodel.units import show, show_range
+from perfmodel.core.errors import InputError
+from perfmodel.core.units import show, show_range
+from perfmodel.decide.comparison import Comparison, Row
+from perfmodel.decide.comparison.comparison_words import shown_input
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.scenario import field_of
+from perfmodel.model.prediction import Prediction
+from perfmodel.model.step.terms import TERMS
 
 EXAMPLE = {"b-inter-link": "ethernet-25g-tcp", "c-inter-link": "ethernet-100g-rdma"}
 # Cases that the page opens with where nobody has said any.
@@ -239,7 +239,7 @@ def _python(base: dict[str, Any], asked: list[Variant], result: Comparison) -> s
     imported = ["Catalogue"] * bool(catalogue) + ["Conditions"] * bool(conditions) + ["Scenario"]
     return (
         f"from perfmodel import {', '.join(imported)}\n"
-        "from perfmodel.comparison import case_of, compare\n\n"
+        "from perfmodel.decide.comparison import case_of, compare\n\n"
         "result = compare([\n    " + ",\n    ".join(lines) + ",\n])\n"
         "print(result.verdict)"
     )

@@ -10,9 +10,9 @@ from app import charts, hardware, history, own_uploads, session_hardware
 from app.layout import Asked, ask, downloads, mistakes_shown, ways_out
 from app.options import offered, one_of
 from app.plain import plain
-from perfmodel.errors import InputError
-from perfmodel.specs.kinds import KINDS
-from perfmodel.specs.store import Catalogue
+from perfmodel.core.errors import InputError
+from perfmodel.hardware.catalogue.kinds import KINDS
+from perfmodel.hardware.catalogue.store import Catalogue
 
 START = {"kind": "accelerators", "id": "v100-sxm2-16gb"}
 FORMATS = ("fp32", "fp16", "bf16")
@@ -180,7 +180,7 @@ def page(asked: Asked) -> None:
 def _python(kind: str, id: str) -> str:
     """The question in Python."""
     return (
-        "from perfmodel.specs.store import Catalogue\n\n"
+        "from perfmodel.hardware.catalogue.store import Catalogue\n\n"
         f"print({session_hardware.catalogue_words() or 'Catalogue()'}.{kind.removesuffix('s')}({id!r}))"
     )
 

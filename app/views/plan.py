@@ -21,10 +21,10 @@ from app.layout import (
 from app.looks import for_planners, labelled, main_number
 from app.options import scenario
 from app.plain import plain
-from perfmodel.errors import InputError
-from perfmodel.planning import Goal
-from perfmodel.planning.verdict import share_words
-from perfmodel.units import dollars, duration
+from perfmodel.core.errors import InputError
+from perfmodel.core.units import dollars, duration
+from perfmodel.decide.planning import Goal
+from perfmodel.decide.planning.plan_verdict import share_words
 
 START = {"deadline": "24h", "max-gpus": 64}
 BODY = ("epochs", "deadline", "budget", "max-gpus")

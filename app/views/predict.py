@@ -24,12 +24,12 @@ from app.layout import Asked, ask_scenario, downloads, fold, mistakes_shown, sen
 from app.looks import for_planners, labelled, main_number, said, show_warnings
 from app.options import MONEY, options
 from app.plain import plain
-from perfmodel.api.predict import Predicted
-from perfmodel.prediction import Prediction
-from perfmodel.prediction.bound import clipped_words
-from perfmodel.reports.figures import interval_95, target_lines
-from perfmodel.step.terms import TERMS, added
-from perfmodel.units import duration, show, show_range, three_digits
+from perfmodel.core.units import duration, show, show_range, three_digits
+from perfmodel.interfaces.api.predict import Predicted
+from perfmodel.interfaces.reports.figures import interval_95, target_lines
+from perfmodel.model.prediction import Prediction
+from perfmodel.model.prediction.intervals.bound import clipped_words
+from perfmodel.model.step.terms import TERMS, added
 
 PRESETS = {
     "25 or 100 Gbit/s for 32 V100s?": (
@@ -130,7 +130,7 @@ def behind(asked: Asked) -> None:
     with fold("Equations behind the bars") as is_open:
         if not is_open:
             return
-        from perfmodel.explanations.write import value_text
+        from perfmodel.decide.explanations.write import value_text
 
         with mistakes_shown():
             result = answering().explain(asked.scenario())

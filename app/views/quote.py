@@ -13,11 +13,11 @@ from app.layout import Asked, ask_scenario, downloads, mistakes_shown, sentence,
 from app.options import file_words, one_of, text_of, whole_of
 from app.plain import plain
 from app.state import newest
-from perfmodel.quote import Checked, Quote, example_names, read_quote
-from perfmodel.quote.answer import QuoteAnswer
-from perfmodel.quote.listing import claimed, measured_words, worst_first
-from perfmodel.quote.other_reading import CONVENTION_WORDS
-from perfmodel.quote.sentence import judgement_words, open_clause, reached_words
+from perfmodel.decide.quote import Checked, Quote, example_names, read_quote
+from perfmodel.decide.quote.answer import QuoteAnswer
+from perfmodel.decide.quote.listing import claimed, measured_words, worst_first
+from perfmodel.decide.quote.other_reading import CONVENTION_WORDS
+from perfmodel.decide.quote.sentence import judgement_words, open_clause, reached_words
 
 FILLED = "fill in"
 DOWNLOADED = "quote.toml"
@@ -277,7 +277,7 @@ def _python(file: str) -> str:
     catalogue = session_hardware.catalogue_words(", ")
     imported = "from perfmodel import Catalogue\n" if catalogue else ""
     return (
-        f"{imported}from perfmodel.quote import check_quote, read_quote\n\n"
+        f"{imported}from perfmodel.decide.quote import check_quote, read_quote\n\n"
         f"print(check_quote(read_quote({file!r})[0]{catalogue}{calibration}))"
     )
 

@@ -23,12 +23,12 @@ from app.looks import labelled, show_warnings
 from app.options import MONEY, SCENARIO, convert, one_of, options, some_of
 from app.options import values as option_values
 from app.plain import plain
-from perfmodel.accuracy.scenarios import measured_time
-from perfmodel.api.scale import COLUMNS, notes_of, scaling_of
-from perfmodel.errors import InputError
-from perfmodel.prediction import Prediction
-from perfmodel.step.terms import sent
-from perfmodel.units import show, three_digits
+from perfmodel.core.errors import InputError
+from perfmodel.core.units import show, three_digits
+from perfmodel.evidence.accuracy.scenarios import measured_time
+from perfmodel.interfaces.api.scale import COLUMNS, notes_of, scaling_of
+from perfmodel.model.prediction import Prediction
+from perfmodel.model.step.terms import sent
 
 START = {"gpus": "1,2,4,8,16,32,64"}
 MOST = 60

@@ -13,11 +13,11 @@ from app.layout import Asked, ask_scenario, downloads, mistakes_shown, sentence,
 from app.looks import for_planners, labelled
 from app.options import MONEY, SCENARIO, arguments, values
 from app.plain import plain
-from perfmodel.prediction import Prediction
-from perfmodel.sensitivity.input_words import limit_words, value_words, words_of
-from perfmodel.sensitivity.report import SensitivityReport
-from perfmodel.specs.conditions import Conditions
-from perfmodel.units import show, show_range
+from perfmodel.core.units import show, show_range
+from perfmodel.decide.sensitivity.input_words import limit_words, value_words, words_of
+from perfmodel.decide.sensitivity.sensitivity_tables import SensitivityReport
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.prediction import Prediction
 
 DRAWN = 12
 """Inputs of the figure, those that matter most."""
@@ -105,7 +105,7 @@ def python(picked: dict[str, Any]) -> str:
     catalogue = session_hardware.catalogue_words(", ")
     return (
         f"from perfmodel import {'Catalogue, ' * bool(catalogue)}Conditions, Scenario\n"
-        "from perfmodel.sensitivity import sensitivity\n\n"
+        "from perfmodel.decide.sensitivity import sensitivity\n\n"
         f"result = sensitivity(Scenario({given}){catalogue}, "
         f"conditions=Conditions({conditions}))\n"
         "for row in result.rows:\n"

@@ -14,17 +14,17 @@ from app.figure import Figure
 from app.layout import Asked, ask, downloads, fold, mistakes_shown, sentence, ways_out
 from app.options import options, values
 from app.plain import plain
-from perfmodel.api.adaptive_synchrony import adaptive_synchrony
-from perfmodel.api.stragglers import USUAL, Stragglers, law_of
+from perfmodel.core.units import show
+from perfmodel.decide.explanations.sources import cited
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.laws import LAWS
 from perfmodel.equations.sgd_variants import StragglerPrediction
-from perfmodel.explanations.sources import cited
-from perfmodel.prediction.learning_rates import LearningRate
-from perfmodel.units import show
+from perfmodel.interfaces.api.adaptive_synchrony import adaptive_synchrony
+from perfmodel.interfaces.api.stragglers import USUAL, Stragglers, law_of
+from perfmodel.model.prediction.training.learning_rates import LearningRate
 
 if TYPE_CHECKING:
-    from perfmodel.prediction.sgd_error_bound import ErrorCurve, ErrorCurves
+    from perfmodel.model.prediction.training.sgd_error_bound import ErrorCurve, ErrorCurves
 
 START = {"workers": 16, "k": 8}
 # what a law is drawn with until somebody says more

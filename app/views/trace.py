@@ -14,13 +14,13 @@ from app.layout import Asked, ask_scenario, downloads, fold, mistakes_shown, sen
 from app.looks import labelled
 from app.options import file_words, options, scenario
 from app.plain import plain
-from perfmodel.errors import InputError
-from perfmodel.traces.activity import SHARES
-from perfmodel.traces.allocations import CATEGORIES
-from perfmodel.traces.recommendations import recommendations
-from perfmodel.traces.report import html_report
-from perfmodel.traces.summary import PARTS, summary
-from perfmodel.units import show
+from perfmodel.core.errors import InputError
+from perfmodel.core.units import show
+from perfmodel.evidence.traces.activity import SHARES
+from perfmodel.evidence.traces.allocations import CATEGORIES
+from perfmodel.evidence.traces.recommendations import recommendations
+from perfmodel.evidence.traces.summary import PARTS, summary
+from perfmodel.evidence.traces.trace_page import html_report
 
 START = {"gpus": 2}
 MOST_DEVICES = 16
@@ -323,8 +323,8 @@ def _python(names: list[str], skip: int) -> str:
     """The question in Python."""
     return (
         "from pathlib import Path\n\n"
-        "from perfmodel.traces.read import read_trace\n"
-        "from perfmodel.traces.summary import summary\n\n"
+        "from perfmodel.evidence.traces.read import read_trace\n"
+        "from perfmodel.evidence.traces.summary import summary\n\n"
         f"traces = [trace for name in {names!r} for trace in read_trace(Path(name))]\n"
         f"print(summary(traces{f', {skip}' if skip else ''}))"
     )

@@ -26,15 +26,15 @@ from app.memory_chart import GIB
 from app.options import scenario
 from app.plain import plain
 from app.state import choose, show_mistake
-from perfmodel.api.layouts import LayoutRow, Layouts
-from perfmodel.api.run_costs import Costs
-from perfmodel.economics import economics
-from perfmodel.errors import InputError
-from perfmodel.prediction import Prediction
-from perfmodel.prediction.ratio import ratio_between
-from perfmodel.specs.laid_out import laid_out
-from perfmodel.step.terms import sent
-from perfmodel.transformers.flops import NOMINAL_WORDS
+from perfmodel.core.errors import InputError
+from perfmodel.decide.economics import economics
+from perfmodel.interfaces.api.layouts import LayoutRow, Layouts
+from perfmodel.interfaces.api.run_costs import Costs
+from perfmodel.model.options.laid_out import laid_out
+from perfmodel.model.prediction import Prediction
+from perfmodel.model.prediction.intervals.ratio import ratio_between
+from perfmodel.model.step.terms import sent
+from perfmodel.model.transformers.flops import NOMINAL_WORDS
 
 START = {"workload": "llama-3-70b", "gpus": 512, "global-batch-size": 1024, "node": "dgx-h100"}
 PRESETS: dict[str, dict[str, str]] = {

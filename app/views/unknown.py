@@ -6,7 +6,7 @@ import streamlit as st
 
 from app.menu import PAGES, UNKNOWN, likest
 from app.plain import plain
-from perfmodel.errors import shortened
+from perfmodel.core.errors import shortened
 
 
 def link(name: str, title: str, query: dict[str, str]) -> None:

@@ -5,8 +5,15 @@ import streamlit as st
 from app import charts, measured_runs
 from app.layout import Asked, ask, downloads, fold, ways_out
 from app.options import one_of, options, some_of
-from perfmodel.accuracy import Row
-from perfmodel.accuracy.summary import BASELINES, GROUPS, counted, refusals, statistics, trusted
+from perfmodel.evidence.accuracy import Row
+from perfmodel.evidence.accuracy.report.error_statistics import (
+    BASELINES,
+    GROUPS,
+    counted,
+    refusals,
+    statistics,
+    trusted,
+)
 
 KNOWN = options("validate")
 MODE = KNOWN["mode"]
@@ -103,7 +110,7 @@ def page(asked: Asked) -> None:
 def _python(mode: str) -> str:
     """The question in Python."""
     return (
-        "from perfmodel.accuracy.out_of_sample_file import shipped_rows\n\n"
+        "from perfmodel.evidence.accuracy.report.out_of_sample_file import shipped_rows\n\n"
         f'for row in shipped_rows("{mode}"):\n'
         "    print(row.run.run_id, row.error)"
     )

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import click
 
-from perfmodel.cli import main
+from perfmodel.interfaces.cli import main
 
 _EXAMPLE = re.compile(r"(?:Example: |^  +)(perfmodel .*)$", re.MULTILINE)
 

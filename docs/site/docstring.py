@@ -6,7 +6,7 @@ import inspect
 import re
 from typing import Any, NamedTuple
 
-from perfmodel.explanations.equations import latex
+from perfmodel.decide.explanations.equations import latex
 
 _SECTION = re.compile(r"^([A-Z][a-z]+)\n-{3,}\n", re.MULTILINE)
 _MATH = re.compile(r"^\.\. math::.*?(?:\n\s*\n|\Z)", re.DOTALL | re.MULTILINE)

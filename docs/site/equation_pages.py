@@ -14,11 +14,11 @@ import perfmodel.equations
 from docs.site import rst
 from docs.site.docstring import Docstring, Entry, read
 from docs.site.equation_lines import lines
-from perfmodel.explanations.equations import own_symbol
-from perfmodel.explanations.plain_math import greek
-from perfmodel.explanations.sources import cited, references
-from perfmodel.formula import FORMULAS, Formula
-from perfmodel.vocabulary import QUANTITIES
+from perfmodel.core.formula import FORMULAS, Formula
+from perfmodel.core.vocabulary import QUANTITIES
+from perfmodel.decide.explanations.equations import own_symbol
+from perfmodel.decide.explanations.plain_math import greek
+from perfmodel.decide.explanations.sources import cited, references
 
 PACKAGE = "perfmodel.equations"
 FOLDER = "equations"

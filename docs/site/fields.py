@@ -8,9 +8,9 @@ import re
 import textwrap
 from typing import Any, NamedTuple
 
-from perfmodel.specs.options import declared
-from perfmodel.specs.scenario import Scenario
-from perfmodel.vocabulary import QUANTITIES
+from perfmodel.core.records.options import declared
+from perfmodel.core.vocabulary import QUANTITIES
+from perfmodel.model.options.scenario import Scenario
 
 _ENDS = {
     f"{end}_{level}": f"{word} end of the {level} % interval."
@@ -33,7 +33,7 @@ class Field(NamedTuple):
 def fields(described: type) -> list[Field]:
     """Return the public attributes that a class declares, those of its bases first.
 
-    >>> from perfmodel.prediction.result import Interval
+    >>> from perfmodel.model.prediction.result import Interval
     >>> [field.name for field in fields(Interval)][:2]
     ['low_80', 'high_80']
     """

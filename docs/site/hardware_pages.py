@@ -7,14 +7,14 @@ from datetime import date
 from typing import Any
 
 from docs.site import rst
-from perfmodel.reading import read_toml
-from perfmodel.resources import folder
-from perfmodel.specs.instance import Instance, InstanceFile
-from perfmodel.specs.kinds import KINDS, Kind
-from perfmodel.specs.numbers import number_rows
-from perfmodel.specs.provenance import Provenance, Source, SourcedSpec
-from perfmodel.specs.spec_file import load
-from perfmodel.specs.store import Catalogue
+from perfmodel.core.files.reading import read_toml
+from perfmodel.core.files.resources import folder
+from perfmodel.hardware.catalogue.kinds import KINDS, Kind
+from perfmodel.hardware.catalogue.spec_file import load
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.instance import Instance, InstanceFile
+from perfmodel.hardware.numbers import number_rows
+from perfmodel.hardware.provenance import Provenance, Source, SourcedSpec
 
 FOLDER = "hardware"
 _NO_OFFER = "Without an offer"

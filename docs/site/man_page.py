@@ -13,7 +13,7 @@ import click
 from docs.site.commands import Command, commands
 from docs.site.written_pages import ROOT
 from perfmodel import __version__
-from perfmodel.writing import write_whole
+from perfmodel.core.files.writing import write_whole
 
 PAGE = ROOT / "docs" / "man" / "perfmodel.1"
 ABOUT = "a closed-form performance model of distributed deep-learning training"

@@ -12,8 +12,8 @@ import perfmodel
 from docs.site import rst
 from docs.site.docstring import Docstring, read
 from docs.site.fields import fields
-from perfmodel.specs.options import declared
-from perfmodel.specs.record import Record
+from perfmodel.core.records.options import declared
+from perfmodel.core.records.record import Record
 
 FOLDER = "reference/python"
 _PARAGRAPH = re.compile(r"\n\s*\n")

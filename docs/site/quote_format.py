@@ -12,11 +12,11 @@ from collections.abc import Iterable, Sequence
 
 from docs.site.fields import Field, fields
 from docs.site.written_pages import ROOT
-from perfmodel.quote.file import GOES_WITH, KINDS, LENGTH, RANGES, SYNONYMS, Claim, Per, Quote
-from perfmodel.specs.provenance import Source, Spec
-from perfmodel.specs.record import REQUIRED
-from perfmodel.units import plural
-from perfmodel.writing import write_whole
+from perfmodel.core.files.writing import write_whole
+from perfmodel.core.records.record import REQUIRED
+from perfmodel.core.units import plural
+from perfmodel.decide.quote.file import GOES_WITH, KINDS, LENGTH, RANGES, SYNONYMS, Claim, Per, Quote
+from perfmodel.hardware.provenance import Source, Spec
 
 PAGE = ROOT / "docs" / "quote-format.md"
 EXAMPLE = """title = "An offer of 512 H100"

@@ -9,8 +9,8 @@ import json
 from typing import Any
 
 from docs.site import rst
-from perfmodel.service.commands import COMMANDS
-from perfmodel.service.schema import openapi, schema_of
+from perfmodel.interfaces.service.commands import COMMANDS
+from perfmodel.interfaces.service.schema import openapi, schema_of
 
 FOLDER = "reference/http"
 Schema = dict[str, Any]

@@ -19,9 +19,9 @@ from click.testing import CliRunner
 
 from docs.site.written_pages import ROOT
 from perfmodel import predict
-from perfmodel.cli import main
-from perfmodel.traces.timeline import write_timeline
-from perfmodel.writing import write_whole
+from perfmodel.core.files.writing import write_whole
+from perfmodel.evidence.traces.timeline import write_timeline
+from perfmodel.interfaces.cli import main
 
 PAGE, TABLE = ROOT / "docs" / "systems.md", ROOT / "docs" / "systems.toml"
 HEAD = """# Systems and techniques, and the command for each

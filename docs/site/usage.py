@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from docs.site.commands import commands
 from docs.site.equation_pages import by_module
 from docs.site.written_pages import ROOT
-from perfmodel.cli import main
+from perfmodel.interfaces.cli import main
 from tests.doors import reached
 from tests.readme import SHOWN_FILE
 

@@ -1,17 +1,17 @@
 """An example algorithm: what it does, and who published it.
 
 A page of ``perfmodel/equations/``, named ``..._all_reduce.py``.  The first decorator, and its name in
-``Algorithm`` of ``perfmodel/specs/choices.py``, open it to every command; a simulation of its messages in
+``Algorithm`` of ``perfmodel/core/choices.py``, open it to every command; a simulation of its messages in
 ``tests/simulators/`` holds it to what it claims.
 """
 
 from __future__ import annotations
 
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
 from perfmodel.equations.algorithm import algorithm
 from perfmodel.equations.lower_bounds import all_reduce_lower_bound
 from perfmodel.equations.volumes import all_reduce_bytes_per_rank
-from perfmodel.formula import formula
-from perfmodel.ops import Real
 
 
 @algorithm("example", bytes_per_rank=all_reduce_bytes_per_rank, lower_bound=all_reduce_lower_bound)

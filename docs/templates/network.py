@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from perfmodel.specs.workload import Workload
-from perfmodel.workloads import imagenet
 from perfmodel.workloads.builder import Network, image
+from perfmodel.workloads.networks import imagenet
+from perfmodel.workloads.workload import Workload
 
-# perfmodel/workloads/<module>.py; an entry of ``FIXED`` in built_in.py names the module and its networks.
-# tests/test_workloads.py holds parameters and multiply-adds against the publication.
+# perfmodel/workloads/networks/<module>.py; an entry of ``FIXED`` in built_in.py names the module and its
+# networks. tests/test_workloads.py holds parameters and multiply-adds against the publication.
 
 
 def build(name: str) -> Workload:

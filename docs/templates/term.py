@@ -1,13 +1,13 @@
-"""An example term of the iteration: one entry of ``TERMS`` in ``perfmodel/step/terms.py``."""
+"""An example term of the iteration: one entry of ``TERMS`` in ``perfmodel/model/step/terms.py``."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from perfmodel.core.tracing.tracing import given
 from perfmodel.equations.iteration import iteration_time
-from perfmodel.step.terms import StepContext, Term
-from perfmodel.tracing import given
+from perfmodel.model.step.terms import StepContext, Term
 
 
 def _checkpoint(step: StepContext, before: Mapping[str, Any]) -> Any:

@@ -7,9 +7,9 @@ and alike. The best number minimises a bound on the squared gradient, not the er
 rules that follow it need only the objective now and at the start.
 """
 
-from perfmodel import ops
-from perfmodel.formula import formula
-from perfmodel.ops import Real
+from perfmodel.core import ops
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
 
 
 @formula(cites="dutta2021")

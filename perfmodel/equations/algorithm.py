@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, TypeVar
 
-from perfmodel.ops import Real
+from perfmodel.core.ops import Real
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
+from perfmodel.core.ops import Real
 from perfmodel.equations.algorithm import OVER_NODES, REGISTERED, Algorithm
-from perfmodel.ops import Real
 
 PAGES = (
     "ring_all_reduce",

@@ -8,8 +8,8 @@ the algorithm moves the bytes that the factor counts: it may pass the rate where
 
 from __future__ import annotations
 
-from perfmodel.formula import formula
-from perfmodel.ops import Real
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
 
 
 @formula(cites="nccl-tests")

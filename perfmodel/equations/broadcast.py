@@ -8,12 +8,12 @@ nothing else. Buffers of accelerators across nodes need the slower level's laten
 
 from __future__ import annotations
 
-from perfmodel import ops
+from perfmodel.core import ops
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
 from perfmodel.equations.algorithm import algorithm
 from perfmodel.equations.lower_bounds import broadcast_lower_bound
 from perfmodel.equations.volumes import scatter_all_gather_bytes_per_rank, tree_root_bytes, whole_buffer_bytes
-from perfmodel.formula import formula
-from perfmodel.ops import Real
 
 
 @algorithm("binomial", "broadcast", bytes_per_rank=tree_root_bytes, lower_bound=broadcast_lower_bound)

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 
-from perfmodel import ops
+from perfmodel.core import ops
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
 from perfmodel.equations.algorithm import algorithm
 from perfmodel.equations.lower_bounds import all_reduce_lower_bound
 from perfmodel.equations.volumes import all_reduce_bytes_per_rank
-from perfmodel.formula import formula
-from perfmodel.ops import Real
 
 MOVED = 3
 """Bytes of memory traffic for each byte added: two read, the sum written."""

@@ -11,9 +11,9 @@ doublings.
 
 from __future__ import annotations
 
-from perfmodel import ops
-from perfmodel.formula import formula
-from perfmodel.ops import Real
+from perfmodel.core import ops
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
 
 SHARPNESS = 20.0
 """Where two rates are equal, the smooth minimum is 3.4 % below them."""

@@ -10,9 +10,9 @@ a hop costs is learned for each kind of link, and the same within one.
 
 from __future__ import annotations
 
-from perfmodel import ops
-from perfmodel.formula import formula
-from perfmodel.ops import Real
+from perfmodel.core import ops
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
 
 LONGEST_CHAIN = 7.0
 """A tree inside a node is a chain; NCCL's is no longer than the eight accelerators of most nodes."""

@@ -8,9 +8,9 @@ nothing here says what accuracy compression costs, or how many more steps it nee
 
 from __future__ import annotations
 
-from perfmodel import ops
-from perfmodel.formula import formula
-from perfmodel.ops import Real
+from perfmodel.core import ops
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
 
 
 @formula(cites="lin2018")

@@ -5,9 +5,9 @@ Validity
 Kernels one after another on one accelerator; an optimizer whose state does not fit a cache.
 """
 
-from perfmodel import ops
-from perfmodel.formula import formula
-from perfmodel.ops import Real
+from perfmodel.core import ops
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
 
 
 @formula(cites="nvidia-dl-performance")

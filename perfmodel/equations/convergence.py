@@ -9,9 +9,9 @@ above: use them to compare variants, not to foresee a loss.
 
 import math
 
-from perfmodel.errors import refusal
-from perfmodel.formula import formula
-from perfmodel.ops import Real
+from perfmodel.core.errors import refusal
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
 
 
 @formula(cites="dutta2018")

@@ -6,8 +6,8 @@ Machines that are paid for whole while the job holds them; power that depends on
 does, not on how hard it does it. Taxes, discounts, people and idle machines are not counted.
 """
 
-from perfmodel.formula import formula
-from perfmodel.ops import Real
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
 
 
 @formula(cites=())

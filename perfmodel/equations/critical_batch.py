@@ -6,8 +6,8 @@ A network and a target for which both constants were measured; batches between t
 trains and the largest that converges at all. They are different for every network.
 """
 
-from perfmodel.formula import formula
-from perfmodel.ops import Real
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
 
 
 @formula(cites="mccandlish2018")

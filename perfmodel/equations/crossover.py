@@ -7,8 +7,8 @@ Two times that are straight lines in the bytes; real collectives bend where prot
 
 from __future__ import annotations
 
-from perfmodel.formula import formula
-from perfmodel.ops import Real
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
 
 
 @formula(cites="hockney1994")

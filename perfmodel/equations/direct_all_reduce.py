@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
 from perfmodel.equations.algorithm import algorithm
 from perfmodel.equations.lower_bounds import all_reduce_lower_bound
 from perfmodel.equations.volumes import serial_bytes
-from perfmodel.formula import formula
-from perfmodel.ops import Real
 
 
 @algorithm("exchange", bytes_per_rank=serial_bytes, lower_bound=all_reduce_lower_bound, adds=True)

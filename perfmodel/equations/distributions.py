@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from perfmodel import units
-from perfmodel.attachments import attached
+from perfmodel.core import units
+from perfmodel.core.errors import InputError, refusal, unknown_name
+from perfmodel.core.files.attachments import attached
+from perfmodel.core.files.reading import read_text
 from perfmodel.equations.distribution import Distribution, Empirical
 from perfmodel.equations.laws import LAWS
-from perfmodel.errors import InputError, refusal, unknown_name
-from perfmodel.reading import read_text
 
 LARGEST_SAMPLE = 16 << 20
 """Bytes: a million measured times."""

@@ -6,9 +6,9 @@ Replicas that take as long as one another on average, servers that hold equal sh
 outlast their pushes and fetches. Counts are means over long runs.
 """
 
-from perfmodel import ops
-from perfmodel.formula import formula
-from perfmodel.ops import Real
+from perfmodel.core import ops
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
 
 
 @formula(cites="dean2012")

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from perfmodel import ops
-from perfmodel.formula import formula
+from perfmodel.core import ops
+from perfmodel.core.formula import formula
 
 if TYPE_CHECKING:
-    from perfmodel.ops import Real
+    from perfmodel.core.ops import Real
 
 
 @formula(cites=())

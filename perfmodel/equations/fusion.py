@@ -12,8 +12,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from perfmodel import ops
-from perfmodel.formula import formula
+from perfmodel.core import ops
+from perfmodel.core.formula import formula
 
 if TYPE_CHECKING:
     import numpy as np

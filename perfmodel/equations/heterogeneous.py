@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from perfmodel.core.errors import refusal
 from perfmodel.equations.distribution import Distribution, Empirical
 from perfmodel.equations.laws import require_scipy
 from perfmodel.equations.quadrature import Array, Panels, survival_moments
 from perfmodel.equations.special import log_gamma
-from perfmodel.errors import refusal
 
 LARGEST_MIXED = 20_000
 """Workers of different classes whose counts are convolved."""

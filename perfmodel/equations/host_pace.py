@@ -8,8 +8,8 @@ launch as one.
 
 from __future__ import annotations
 
-from perfmodel.formula import formula
-from perfmodel.ops import Real
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
 
 
 @formula(cites=())

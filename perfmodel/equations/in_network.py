@@ -8,12 +8,12 @@ Times are at least these: block counts cost a few per cent more.
 
 from __future__ import annotations
 
-from perfmodel import ops
+from perfmodel.core import ops
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
 from perfmodel.equations.algorithm import algorithm
 from perfmodel.equations.lower_bounds import in_network_all_reduce_lower_bound
 from perfmodel.equations.volumes import nvls_bytes_per_rank, whole_buffer_bytes
-from perfmodel.formula import formula
-from perfmodel.ops import Real
 
 
 @algorithm("nvls", bytes_per_rank=nvls_bytes_per_rank, lower_bound=in_network_all_reduce_lower_bound)

@@ -6,9 +6,9 @@ Loading in steady state, with batches fetched ahead; each stage on a resource of
 that other jobs use, and samples of very different size, make it longer.
 """
 
-from perfmodel import ops
-from perfmodel.formula import formula
-from perfmodel.ops import Real
+from perfmodel.core import ops
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
 
 
 @formula(cites="shi2018-dag")

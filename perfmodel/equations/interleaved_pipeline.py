@@ -23,9 +23,9 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from perfmodel.formula import formula
-from perfmodel.ops import Real
-from perfmodel.tracing import numeric
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
+from perfmodel.core.tracing.tracing import numeric
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,8 +7,8 @@ A synchronous iteration whose terms follow one another once what is hidden has b
 
 from __future__ import annotations
 
-from perfmodel.formula import formula
-from perfmodel.ops import Real
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
 
 
 @formula(cites=())

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from perfmodel import ops
+from perfmodel.core import ops
+from perfmodel.core.errors import missing
 from perfmodel.equations.quadrature import Array
 from perfmodel.equations.special import normal_at_logit
-from perfmodel.errors import missing
 
 Ageing = Literal["memoryless", "better", "worse", "unknown"]
 """A new worker against a used one, by time left: ``better`` it needs longer (NBU), ``worse`` shorter (a

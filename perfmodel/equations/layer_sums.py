@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from perfmodel import ops
-from perfmodel.formula import formula
+from perfmodel.core import ops
+from perfmodel.core.formula import formula
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,9 +6,9 @@ Rules found good on the networks of their papers (named with each); none holds f
 and each asks for a check at its batch.
 """
 
-from perfmodel import ops
-from perfmodel.formula import formula
-from perfmodel.ops import Real
+from perfmodel.core import ops
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
 
 
 @formula(cites="goyal2017")

@@ -6,9 +6,9 @@ Data-parallel training without sharding; activations kept, none computed again; 
 keeps beside them is its own constant.
 """
 
-from perfmodel import ops
-from perfmodel.formula import formula
-from perfmodel.ops import Real
+from perfmodel.core import ops
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
 
 
 @formula(cites="rajbhandari2020")

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from perfmodel.formula import formula
-from perfmodel.tracing import numeric
+from perfmodel.core.formula import formula
+from perfmodel.core.tracing.tracing import numeric
 
 if TYPE_CHECKING:
     import numpy as np

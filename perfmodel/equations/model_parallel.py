@@ -12,10 +12,10 @@ one datum does not tell the two laws apart.
 from dataclasses import dataclass
 from typing import Literal
 
-from perfmodel import ops
+from perfmodel.core import ops
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
 from perfmodel.equations.scaling import usl_speedup
-from perfmodel.formula import formula
-from perfmodel.ops import Real
 
 
 @formula(cites=("dean2012", "gunther2008"))

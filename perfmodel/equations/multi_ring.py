@@ -5,9 +5,9 @@ Validity
 Ranks in order on racks that hold as many each; links of one level alike.
 """
 
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
 from perfmodel.equations.ring_all_reduce import per_dimension_all_reduce_time
-from perfmodel.formula import formula
-from perfmodel.ops import Real
 
 
 @formula(cites="cho2017")

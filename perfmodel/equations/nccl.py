@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from perfmodel.core.formula import formula
 from perfmodel.equations.nccl_constants import (
     BASE_LATENCY,
     GENERATIONS,
@@ -31,7 +32,6 @@ from perfmodel.equations.nccl_constants import (
     TREE_LL128_CHANNEL,
 )
 from perfmodel.equations.nccl_graph import Graph, has_ll128
-from perfmodel.formula import formula
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from perfmodel.formula import formula
+from perfmodel.core.formula import formula
 
 LEAST_CAPABILITY_FOR_LL128 = 7.0
 """CUDA's number of Volta."""

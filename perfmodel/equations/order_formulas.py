@@ -6,14 +6,14 @@ Times that are independent and of one law. Times that workers share (the same ba
 network) make the slowest less slow than this.
 """
 
-from perfmodel import ops
+from perfmodel.core import ops
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
 from perfmodel.equations.special import (
     harmonic_difference,
     log_gamma_difference,
     squared_harmonic_difference,
 )
-from perfmodel.formula import formula
-from perfmodel.ops import Real
 
 
 @formula(cites=("david2003", "renyi1953"))

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from perfmodel.core.errors import refusal
+from perfmodel.core.ops import Real
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.heterogeneous import at_least
 from perfmodel.equations.order_formulas import (
@@ -17,8 +19,6 @@ from perfmodel.equations.order_formulas import (
     uniform_order_variance,
 )
 from perfmodel.equations.quadrature import beta_rule
-from perfmodel.errors import refusal
-from perfmodel.ops import Real
 
 LARGEST_SAMPLE = 1_000_000_000
 """Beyond this many workers the rounding of n - k + 1 itself shows."""

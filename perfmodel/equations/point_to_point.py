@@ -7,11 +7,11 @@ All ranks send at once, no two through the same port in the same direction.
 
 from __future__ import annotations
 
-from perfmodel import ops
+from perfmodel.core import ops
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
 from perfmodel.equations.algorithm import algorithm
 from perfmodel.equations.volumes import whole_buffer_bytes
-from perfmodel.formula import formula
-from perfmodel.ops import Real
 
 
 @algorithm("direct", "send-receive", bytes_per_rank=whole_buffer_bytes)

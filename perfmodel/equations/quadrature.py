@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from perfmodel.root import bisect
+from perfmodel.core.root import bisect
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,9 +7,9 @@ Sizes of messages as their papers define them, exact; the variance is a bound.
 
 from __future__ import annotations
 
-from perfmodel import ops
-from perfmodel.formula import formula
-from perfmodel.ops import Real
+from perfmodel.core import ops
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
 
 
 @formula(cites="micikevicius2018")

@@ -6,9 +6,9 @@ Failures at a constant rate, independent of one another, any of which stops the 
 that take as long each, less than twice the time between failures.
 """
 
-from perfmodel import ops
-from perfmodel.formula import formula
-from perfmodel.ops import Real
+from perfmodel.core import ops
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
 
 
 @formula(cites="daly2006")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
+from perfmodel.core.errors import refusal
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.heterogeneous import fewer_done, order_panels
 from perfmodel.equations.quadrature import Array, Panels
-from perfmodel.errors import refusal
 
 LATTICE_POINTS = 4096
 """Times a law without closed sums is rounded to at first; the error of a mean is of second order."""

@@ -12,11 +12,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
 from perfmodel.equations.algorithm import algorithm, algorithm_over_nodes
 from perfmodel.equations.lower_bounds import all_reduce_lower_bound
 from perfmodel.equations.volumes import all_reduce_bytes_per_rank
-from perfmodel.formula import formula
-from perfmodel.ops import Real
 
 
 @algorithm("ring", bytes_per_rank=all_reduce_bytes_per_rank, lower_bound=all_reduce_lower_bound, adds=True)

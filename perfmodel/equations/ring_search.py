@@ -15,8 +15,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-from perfmodel import ops
-from perfmodel.tracing import given
+from perfmodel.core import ops
+from perfmodel.core.tracing.tracing import given
 
 WRITE_PAYLOAD = 0.94
 """Part of an NVLink packet that is data when a rank writes to its neighbour: 256 of 272 bytes."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 
-from perfmodel.formula import formula
-from perfmodel.ops import Real
-from perfmodel.tracing import numeric
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
+from perfmodel.core.tracing.tracing import numeric
 
 
 @numeric

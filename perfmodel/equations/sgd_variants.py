@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Literal, get_args
 
+from perfmodel.core.errors import InputError, refusal, unknown_name
+from perfmodel.core.units import show
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.heterogeneous import heterogeneous_order_statistic
 from perfmodel.equations.order_statistics import order_statistic
@@ -24,8 +26,6 @@ from perfmodel.equations.staleness import (
     k_batch_async_staleness,
 )
 from perfmodel.equations.update_times import k_batch_async_time, server_update_rate
-from perfmodel.errors import InputError, refusal, unknown_name
-from perfmodel.units import show
 
 Status = Literal["exact", "bound", "approximation"]
 Variant = Literal[

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
 from perfmodel.equations.algorithm import algorithm
 from perfmodel.equations.lower_bounds import share_lower_bound
 from perfmodel.equations.volumes import share_bytes_per_rank
-from perfmodel.formula import formula
-from perfmodel.ops import Real
 
 
 @algorithm(

@@ -5,9 +5,9 @@ Validity
 PyTorch's DataParallel on the accelerators of one machine; the work of Python is one thread's.
 """
 
-from perfmodel import ops
-from perfmodel.formula import formula
-from perfmodel.ops import Real
+from perfmodel.core import ops
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
 
 
 @formula(cites="pytorch-data-parallel")

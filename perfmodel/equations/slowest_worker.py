@@ -12,13 +12,13 @@ import math
 from functools import lru_cache
 from typing import Any
 
-from perfmodel import ops
+from perfmodel.core import ops
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
+from perfmodel.core.tracing.tracing import numeric, remembered
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.quadrature import Array, beta_rule
 from perfmodel.equations.special import normal_at_logit
-from perfmodel.formula import formula
-from perfmodel.ops import Real
-from perfmodel.tracing import numeric, remembered
 
 _WIDEST_LOG_STD = 2.0
 """The shared rule serves lognormal laws up to a coefficient of variation of 7."""

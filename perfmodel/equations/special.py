@@ -6,8 +6,8 @@ import math
 import sys
 from typing import Any
 
+from perfmodel.core.ops import Real, _library
 from perfmodel.equations.quadrature import Array
-from perfmodel.ops import Real, _library
 
 _SHIFT = 12  # terms taken exactly before the asymptotic series; x >= 1 then leaves an error below 1e-17
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730)

@@ -6,8 +6,8 @@ Long runs of workers that are alike; exact means for any law of times, and for e
 where that is said.
 """
 
-from perfmodel.formula import formula
-from perfmodel.ops import Real
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
 
 
 @formula(cites="dutta2018")

@@ -8,9 +8,9 @@ rows.
 
 from typing import Any
 
-from perfmodel import ops
-from perfmodel.formula import formula
-from perfmodel.ops import Real
+from perfmodel.core import ops
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
 
 
 @formula(cites="naumov2019", symbolic=False)

@@ -5,8 +5,8 @@ Validity
 Decoder and encoder blocks whose FLOP are matrix products; norms and softmax are left out.
 """
 
-from perfmodel.formula import formula
-from perfmodel.ops import Real
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
 
 
 @formula(cites="jiang2023")

@@ -8,9 +8,9 @@ micro-batches that are alike. Zero-bubble schedules are shorter than this.
 
 from __future__ import annotations
 
-from perfmodel import ops
-from perfmodel.formula import formula
-from perfmodel.ops import Real
+from perfmodel.core import ops
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
 
 
 @formula(cites="narayanan2021")

@@ -8,10 +8,10 @@ width that just misses a whole tile costs more than this.
 
 from __future__ import annotations
 
-from perfmodel import ops
+from perfmodel.core import ops
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
 from perfmodel.equations.layer_pass import WORK_UNIT, paced_time, shape_saturation
-from perfmodel.formula import formula
-from perfmodel.ops import Real
 
 HALF_HEAD = 32
 """Head size at which kernels of fused attention reach half of what they do with very large heads."""

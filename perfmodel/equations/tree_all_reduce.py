@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import math
 
-from perfmodel import ops
+from perfmodel.core import ops
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
 from perfmodel.equations.algorithm import algorithm, algorithm_over_nodes
 from perfmodel.equations.broadcast import best_block_overhead
 from perfmodel.equations.lower_bounds import all_reduce_lower_bound
@@ -21,8 +23,6 @@ from perfmodel.equations.volumes import (
     recursive_doubling_bytes_per_rank,
     tree_root_bytes,
 )
-from perfmodel.formula import formula
-from perfmodel.ops import Real
 
 
 def _steps(group_size: Real) -> tuple[Real, Real]:

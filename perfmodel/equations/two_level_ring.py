@@ -5,9 +5,9 @@ Validity
 Ranks placed node by node, as many on each node; links of one level alike.
 """
 
-from perfmodel import ops
-from perfmodel.formula import formula
-from perfmodel.ops import Real
+from perfmodel.core import ops
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
 
 
 @formula(cites=("patarasuk2009", "nccl-tuning"))

@@ -6,9 +6,9 @@ Long runs out of step, in which every worker is as fast as any other; queues in 
 values, exact for exponential times.
 """
 
-from perfmodel import ops
-from perfmodel.formula import formula
-from perfmodel.ops import Real
+from perfmodel.core import ops
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
 
 
 @formula(cites=())

@@ -8,9 +8,9 @@ its bounds for others.
 
 from typing import Final
 
-from perfmodel import ops
-from perfmodel.formula import formula
-from perfmodel.ops import Real
+from perfmodel.core import ops
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
 
 FULL: Final = 1 - 1e-13
 """Share of the time a server is busy from which more workers change nothing."""

@@ -7,9 +7,9 @@ Counts, exact for the algorithm; wires below may carry headers and acknowledgeme
 
 from __future__ import annotations
 
-from perfmodel import ops
-from perfmodel.formula import formula
-from perfmodel.ops import Real
+from perfmodel.core import ops
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
 
 
 @formula(cites="patarasuk2009")

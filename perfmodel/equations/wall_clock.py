@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from perfmodel.core.errors import refusal
 from perfmodel.equations.convergence import (
     error_after,
     error_floor,
@@ -14,7 +15,6 @@ from perfmodel.equations.convergence import (
     updates_in,
 )
 from perfmodel.equations.sgd_variants import AVERAGING, StragglerPrediction
-from perfmodel.errors import refusal
 
 
 @dataclass(frozen=True)

@@ -1,19 +1,19 @@
 """Made by ``python -m perfmodel.interfaces.stub`` from the register of commands."""
 
 from collections.abc import Mapping, Sequence
-from perfmodel.calibration import Calibration
-from perfmodel.explanations.write import Explanation
+from perfmodel.decide.explanations.write import Explanation
+from perfmodel.decide.sensitivity.sensitivity_tables import SensitivityReport
+from perfmodel.decide.sensitivity.until import Enough
+from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.commands.model_parallel import Point
-from perfmodel.prediction.compressed_exchange import CompressedExchanges
-from perfmodel.prediction.distbelief import Downpour, ModelSpeedups
-from perfmodel.prediction.learning_rates import LearningRates
-from perfmodel.prediction.servers import Arrangements
-from perfmodel.sensitivity.report import SensitivityReport
-from perfmodel.sensitivity.until import Enough
-from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.keywords import SizedOptions
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
+from perfmodel.model.fitted.calibration import Calibration
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.keywords import SizedOptions
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction.training.compressed_exchange import CompressedExchanges
+from perfmodel.model.prediction.training.distbelief import Downpour, ModelSpeedups
+from perfmodel.model.prediction.training.learning_rates import LearningRates
+from perfmodel.model.prediction.training.servers import Arrangements
 from typing import Any, Literal, Unpack
 
 def compression(
@@ -280,7 +280,7 @@ def sensitivity(
 
     Examples
     --------
-    >>> from perfmodel.interfaces.calls import sensitivity
+    >>> from perfmodel import sensitivity
     >>> report = sensitivity(gpus=32)
     >>> max(report.inputs, key=lambda row: abs(row["time"]["elasticity"] or 0))["name"]
     'local_batch_size'

@@ -9,11 +9,11 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, Literal, NamedTuple
 
-from perfmodel.calibration import Calibration
+from perfmodel.core.records.options import Declared, Described, declared
+from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.forms import TABLE, Form
-from perfmodel.specs.options import Declared, Described, declared
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
+from perfmodel.model.fitted.calibration import Calibration
+from perfmodel.model.options.scenario import Scenario
 
 
 class Context(NamedTuple):

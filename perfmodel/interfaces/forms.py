@@ -27,7 +27,7 @@ def csv(columns: Sequence[str] | None = None) -> Form:
     """Return CSV of an answer's rows, with these columns or all."""
 
     def text(answer: Any, _: Any) -> str:
-        from perfmodel.tables import csv_text
+        from perfmodel.core.files.tables import csv_text
 
         return csv_text(answer.records(), columns)
 
@@ -38,7 +38,7 @@ def markdown(columns: Mapping[str, str] | Sequence[str] | None = None) -> Form:
     """Return a Markdown table of an answer's rows, with these columns, by their headings, or all."""
 
     def text(answer: Any, _: Any) -> str:
-        from perfmodel.tables import markdown_table
+        from perfmodel.core.files.tables import markdown_table
 
         return markdown_table(answer.records(), columns)
 

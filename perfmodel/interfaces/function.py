@@ -7,17 +7,17 @@ from inspect import Parameter, Signature
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any
 
-from perfmodel.arguments import a, expect
-from perfmodel.calibration import Calibration
+from perfmodel.core.records.arguments import a, expect
+from perfmodel.core.records.docstrings import with_parameters
+from perfmodel.core.records.options import Declared
+from perfmodel.core.records.record import REQUIRED
+from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.command import Command, Context
-from perfmodel.specs.docstrings import with_parameters
-from perfmodel.specs.options import Declared
-from perfmodel.specs.record import REQUIRED
-from perfmodel.specs.scenario import AnyScenario, Scenario, laid_over, options_of
-from perfmodel.specs.store import Catalogue
+from perfmodel.model.fitted.calibration import Calibration
+from perfmodel.model.options.scenario import AnyScenario, Scenario, laid_over, options_of
 
 if TYPE_CHECKING:
-    from perfmodel.specs.options import Described
+    from perfmodel.core.records.options import Described
 
 SCENARIO = "scenario : a training job, or its options by name; None is the usual"
 OPTIONS = "options : of a scenario, laid over it; either batch size takes the place of the other"

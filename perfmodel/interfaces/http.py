@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from perfmodel.service.requests import Files, Request, Specs
-from perfmodel.specs.options import Described, declared
+from perfmodel.core.records.options import Described, declared
+from perfmodel.interfaces.service.requests import Files, Request, Specs
 
 
 def body_of(request: type[Described]) -> type[Described]:

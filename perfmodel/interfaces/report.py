@@ -18,12 +18,12 @@ def report(page: Callable[[Any, Any, Context], Any]) -> Writes:
     """
 
     def check(file: Path, _: Any) -> None:
-        from perfmodel.reports.page import check_page
+        from perfmodel.interfaces.reports.page import check_page
 
         check_page(file)
 
     def write(file: Path, answer: Any, request: Any, context: Context) -> None:
-        from perfmodel.reports.page import write_page
+        from perfmodel.interfaces.reports.page import write_page
 
         write_page(file, page(answer, request, context))
 

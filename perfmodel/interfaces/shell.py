@@ -8,41 +8,21 @@ from typing import Any
 
 import click
 
-from perfmodel.cli.options import catalogue_from, option_of, specs_option
-from perfmodel.cli.report import typed_command
-from perfmodel.cli.types import type_of, types_of
-from perfmodel.errors import InputError
+from perfmodel.core.errors import InputError
+from perfmodel.core.files.reading import read_toml
+from perfmodel.core.records.options import Declared, Described, declared
+from perfmodel.core.records.record import REQUIRED
+from perfmodel.interfaces.cli.options import catalogue_from, option_of, specs_option
+from perfmodel.interfaces.cli.report import typed_command
+from perfmodel.interfaces.cli.spelling import Shell
+from perfmodel.interfaces.cli.types import type_of, types_of
 from perfmodel.interfaces.command import Command, Context
-from perfmodel.reading import read_toml
-from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.options import Declared, Described, declared
-from perfmodel.specs.record import REQUIRED
-from perfmodel.specs.scenario import laid_over
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.scenario import laid_over
 
 FILE = "scenario_file"
 COST = "cost"
 Decorator = Callable[[Any], Any]
-
-
-class Shell(click.Command):
-    """A command whose help lists options below the headings of their classes."""
-
-    def __init__(self, *args: Any, headings: Mapping[str, str], **settings: Any) -> None:
-        """Take the heading of each parameter by its name; the others stand below ``Options``."""
-        super().__init__(*args, **settings)
-        self.headings = headings
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, those without a heading last."""
-        sections: dict[str, list[tuple[str, str]]] = {}
-        for each in self.get_params(ctx):
-            record = each.get_help_record(ctx)
-            if record is not None:
-                sections.setdefault(self.headings.get(str(each.name), ""), []).append(record)
-        rest = sections.pop("", [])
-        for heading, records in (*sections.items(), ("Options", rest)):
-            with formatter.section(heading):
-                formatter.write_dl(records)
 
 
 def click_command(one: Command) -> click.Command:
@@ -73,10 +53,9 @@ def click_command(one: Command) -> click.Command:
     made: Any = call
     for decorate in reversed(_decorators(one, fields)):
         made = decorate(made)
-    headings = {one.field: one.heading for one in _flat(fields) if one.heading}
     examples = "".join(f"\n  {line}" for line in one.examples)
     words = "\n\n".join(part for part in (one.summary, one.about, f"\b\nExamples:{examples}") if part)
-    return click.command(one.name.rpartition(" ")[2], cls=Shell, headings=headings, help=words)(made)
+    return click.command(one.name.rpartition(" ")[2], cls=Shell, help=words)(made)
 
 
 def _decorators(one: Command, fields: Mapping[str, Declared]) -> list[Decorator]:

@@ -10,17 +10,17 @@ from textwrap import indent
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
+from perfmodel.core.files.writing import write_whole
 from perfmodel.interfaces.command import Command
 from perfmodel.interfaces.function import docstring_of, parameters_of
 from perfmodel.interfaces.register import commands
-from perfmodel.writing import write_whole
 
 FILE = Path(__file__).with_name("calls.pyi")
 HEAD = '"""Made by ``python -m perfmodel.interfaces.stub`` from the register of commands."""\n'
 ALWAYS = (
     "collections.abc.Mapping",
     "collections.abc.Sequence",
-    "perfmodel.specs.keywords.SizedOptions",
+    "perfmodel.model.options.keywords.SizedOptions",
     "typing.Any",
     "typing.Literal",
     "typing.Unpack",

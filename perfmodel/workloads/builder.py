@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from math import ceil, prod
 
-from perfmodel.specs.workload import Layer
+from perfmodel.workloads.workload import Layer
 
 MASK_ELEMENT = 0.5
 """Size of a dropout mask's byte in elements; of 16-bit elements, as Korthikanti et al. count it."""

@@ -7,13 +7,13 @@ import re
 from functools import lru_cache
 from importlib import import_module
 
-from perfmodel.arguments import COUNT, TEXT, expect
-from perfmodel.errors import InputError, refusal, unknown_name
-from perfmodel.problem import LONGEST_NAME
-from perfmodel.specs.names import Meaning, Named, meaning
-from perfmodel.specs.workload import Workload
+from perfmodel.core.errors import InputError, refusal, unknown_name
+from perfmodel.core.problem import LONGEST_NAME
+from perfmodel.core.records.arguments import COUNT, TEXT, expect
+from perfmodel.core.records.names import Meaning, Named, meaning
 from perfmodel.workloads.built_in import FIXED, MODULES, SEQUENCE
 from perfmodel.workloads.preset_names import COMMON, LANGUAGE, VISION
+from perfmodel.workloads.workload import Workload
 
 
 def _common_first(family: str, members: tuple[str, ...]) -> tuple[str, ...]:
@@ -188,14 +188,14 @@ def _is_published(name: str) -> bool:
         _meant(name.rpartition("/")[2])
     except InputError:
         return False
-    from perfmodel.attachments import is_request
+    from perfmodel.core.files.attachments import is_request
 
     return is_request() or not os.path.exists(name)
 
 
 @lru_cache(maxsize=64)
 def _built_in(name: str, sequence_length: int | None) -> Workload:
-    module = import_module(f"perfmodel.workloads.{MODULES[name]}")
+    module = import_module(f"perfmodel.workloads.networks.{MODULES[name]}")
     result: Workload
     if MODULES[name] in SEQUENCE:
         if sequence_length is not None and sequence_length < 1:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from perfmodel.attachments import is_request
-from perfmodel.errors import refusal
-from perfmodel.specs.architecture import Architecture
-from perfmodel.specs.workload import MATMUL, Layer, Workload
+from perfmodel.core.errors import refusal
+from perfmodel.core.files.attachments import is_request
+from perfmodel.workloads.architecture import Architecture
+from perfmodel.workloads.workload import MATMUL, Layer, Workload
 
 
 def identifier(path: str | Path) -> str:

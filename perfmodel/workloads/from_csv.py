@@ -3,7 +3,7 @@
 Columns, in any order, named in the first line; ``name`` and ``kind`` are required:
 
     name               any text
-    kind               one of :data:`perfmodel.specs.workload.KINDS`
+    kind               one of :data:`perfmodel.workloads.workload.KINDS`
     tensors            elements of each parameter tensor, weights and bias, separated by spaces: ``9408 64``;
                        empty: none of its own; without the column: the weights of its product
     forward_flops      FLOP per sample, two per multiply-add; of products left out or empty: those of their
@@ -22,8 +22,8 @@ Columns, in any order, named in the first line; ``name`` and ``kind`` are requir
     stride
     forward_kernels, backward_kernels
 
-Everything else left out or empty takes the default of :class:`perfmodel.specs.workload.Layer`.  Lines that
-begin with ``#`` and empty lines are passed over.
+Everything else left out or empty takes the default of :class:`perfmodel.workloads.workload.Layer`.  Lines
+that begin with ``#`` and empty lines are passed over.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ import difflib
 import math
 from pathlib import Path
 
-from perfmodel.errors import refusal
-from perfmodel.reading import read_text
-from perfmodel.specs.workload import KINDS, Layer, Workload
+from perfmodel.core.errors import refusal
+from perfmodel.core.files.reading import read_text
 from perfmodel.workloads.custom import check_trains, custom_workload
 from perfmodel.workloads.layer_shapes import completed
+from perfmodel.workloads.workload import KINDS, Layer, Workload
 
 LIMIT = 10_000_000
 """Bytes of the largest file that is read."""

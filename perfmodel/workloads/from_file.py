@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from perfmodel.attachments import attached
-from perfmodel.errors import nearest, refusal
-from perfmodel.specs.workload import Workload
+from perfmodel.core.errors import nearest, refusal
+from perfmodel.core.files.attachments import attached
+from perfmodel.workloads.workload import Workload
 
 
 def workload_from_file(path: str | Path, sequence_length: int | None = None) -> Workload:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from perfmodel.errors import refusal
-from perfmodel.reading import read_json
-from perfmodel.specs.architecture import Architecture
-from perfmodel.specs.workload import Workload
+from perfmodel.core.errors import refusal
+from perfmodel.core.files.reading import read_json
+from perfmodel.workloads.architecture import Architecture
 from perfmodel.workloads.custom import custom_workload
 from perfmodel.workloads.huggingface.config import Config, shown
 from perfmodel.workloads.huggingface.families import FAMILIES
 from perfmodel.workloads.huggingface.left_out import left_out
 from perfmodel.workloads.huggingface.widths import LONGEST_DEFAULT
-from perfmodel.workloads.transformer import check_positions, input_elements, layers_of
-from perfmodel.workloads.transformer_stacks import bert_layers
+from perfmodel.workloads.networks.transformer import check_positions, input_elements, layers_of
+from perfmodel.workloads.networks.transformer_stacks import bert_layers
+from perfmodel.workloads.workload import Workload
 
 LIMIT = 1_000_000
 """Bytes of the largest file that is read."""
@@ -98,7 +98,7 @@ def _encoder(config: Config, kind: str, architecture: Architecture, length: int)
 
 
 def _images(config: Config, architecture: Architecture, sequence_length: int | None) -> Workload:
-    from perfmodel.workloads.vision_transformer import vit_layers
+    from perfmodel.workloads.networks.vision_transformer import vit_layers
 
     if sequence_length is not None:
         raise refusal("network.images", "sequence_length").under(config.path)

@@ -12,12 +12,12 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from perfmodel.errors import needed, refusal
-from perfmodel.reading import read_bytes
-from perfmodel.specs.workload import Workload
+from perfmodel.core.errors import needed, refusal
+from perfmodel.core.files.reading import read_bytes
 from perfmodel.workloads.builder import Network, Tensor
 from perfmodel.workloads.custom import check_trains, custom_workload
 from perfmodel.workloads.onnx_file import SMALL, model_of
+from perfmodel.workloads.workload import Workload
 
 LIMIT = 2**31
 """Bytes of the largest file that is read, which is also the most the format allows."""

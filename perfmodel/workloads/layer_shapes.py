@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from perfmodel.specs.workload import Layer
+from perfmodel.workloads.workload import Layer
 
 SHAPE = ("gemm_rows", "gemm_columns", "gemm_depth")
 TOLERANCE = 0.01

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from perfmodel.errors import unknown_name
+from perfmodel.core.errors import unknown_name
 from perfmodel.workloads.built_in import groups, names
 
 if TYPE_CHECKING:
-    from perfmodel.specs.workload import Workload
+    from perfmodel.workloads.workload import Workload
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def listed(word: str | None = None) -> dict[str, list[str]]:
     ------
     InputError : no name has the word in it
     """
-    from perfmodel.specs.names import squashed
+    from perfmodel.core.records.names import squashed
 
     result = {
         heading: [name for name in members if word is None or squashed(word) in squashed(name)]

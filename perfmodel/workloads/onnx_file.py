@@ -6,7 +6,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from perfmodel.errors import needed, refusal
+from perfmodel.core.errors import needed, refusal
 
 MOST_NODES = 100_000
 SMALL = 1024

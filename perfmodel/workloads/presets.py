@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from perfmodel.specs.architecture import Architecture
+from perfmodel.workloads.architecture import Architecture
 from perfmodel.workloads.preset_names import LANGUAGE, VISION
 
 _FOLDER = Path(__file__).parent / "architectures"

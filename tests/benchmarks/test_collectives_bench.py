@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from perfmodel.collectives.model import Curve, curve, fitted
-from perfmodel.collectives.place import COLLECTIVES, Point, places
 from perfmodel.equations.algorithms import ALGORITHMS
 from perfmodel.equations.nccl import Graph, nccl_times
-from perfmodel.specs.store import Catalogue
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.collectives.model import Curve, curve, fitted
+from perfmodel.model.collectives.place import COLLECTIVES, Point, places
 
 POINTS = 1_000_000
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from perfmodel.planning import Goal, search
-from perfmodel.planning.report import report
+from perfmodel.decide.planning import Goal, search
+from perfmodel.decide.planning.search_tables import report
 
 PLANS = 100_000
 CLOUD = ("v100-sxm2-16gb", "a100-sxm4-40gb", "h100-sxm5-80gb")

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from perfmodel import layouts
-from perfmodel.prediction import predict
-from perfmodel.specs.scenario import Scenario
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import predict
 
 CARDS = ("k80", "p100-sxm2-16gb", "v100-sxm2-16gb", "a100-sxm4-80gb")
 LINKS = ("ethernet-10g-tcp", "ethernet-25g-tcp", "ib-edr-100g")

@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 
 from playwright.async_api import Browser, Error, async_playwright
 
-from perfmodel.prediction import predict
-from perfmodel.specs.scenario import Scenario
-from perfmodel.units import show
+from perfmodel.core.units import show
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import predict
 from tests.browser.chromium import FLAGS, chromium
 from tests.browser.server import app_server
 

@@ -55,8 +55,8 @@ def free_port() -> int:
 
 def app_words(port: int, *options: str) -> list[str]:
     """Return what starts ``perfmodel app`` with this interpreter."""
-    code = "import sys; from perfmodel.cli import main; sys.argv[:] = sys.argv[1:]; main()"
-    return [sys.executable, "-c", code, "perfmodel.cli", "app", "--port", str(port), *options]
+    code = "import sys; from perfmodel.interfaces.cli import main; sys.argv[:] = sys.argv[1:]; main()"
+    return [sys.executable, "-c", code, "perfmodel.interfaces.cli", "app", "--port", str(port), *options]
 
 
 def wait(port: int, process: subprocess.Popen[bytes], log: Path) -> None:

@@ -8,17 +8,35 @@ from app.menu import PAGES
 
 pytestmark = pytest.mark.any_version
 MENU = [title for _, title in PAGES]
+ERRORS = "[data-testid=stAlertContentError], [data-testid=stException]"
+MOST_TABS = 5
+NO_SIDEBAR = "hardware"
+"""Whose fields come after the menu, past which the first link of every page leads."""
+IN_A_FIELD = "document.activeElement.matches('input, textarea, select')"
 
 
-@pytest.mark.parametrize("slash", ["", "/"])
-def test_every_page_is_at_its_own_address_with_and_without_a_slash(window, slash):
-    for name, title in PAGES:
-        query = "?epochs=1&max-gpus=8&accelerators=v100-sxm2-16gb" if name == "plan" else ""
+@pytest.mark.parametrize(("name", "title"), PAGES, ids=[name for name, _ in PAGES])
+def test_every_page_is_drawn_at_its_own_address_and_its_first_field_is_five_tabs_away_at_most(
+    window, name, title
+):
+    query = "?epochs=1&max-gpus=8&accelerators=v100-sxm2-16gb" if name == "plan" else ""
+    for slash in ("/", ""):
         page = window.open(f"{name}{slash}{query}")
         assert page.url.partition("?")[0] == f"{window.address}/{'' if name == 'predict' else name}"
+        assert ("max-gpus=8" in page.url) == bool(query)
         assert page.locator("[role=dialog]").count() == 0
         assert page.get_by_role("link", name=title, exact=True).get_attribute("aria-current") == "page"
         assert not window.complaints
+    page.wait_for_selector("[data-testid=stPlotlyChart] .main-svg")
+    assert page.locator(ERRORS).count() == 0
+    for pressed in range(1, MOST_TABS + 1):
+        page.keyboard.press("Tab")
+        if page.evaluate(IN_A_FIELD):
+            break
+        if pressed == 1 and name == NO_SIDEBAR:
+            page.keyboard.press("Enter")  # skip to the main content
+    else:
+        pytest.fail(f"no field after {MOST_TABS} Tabs")
 
 
 @pytest.mark.parametrize(
@@ -33,17 +51,22 @@ def test_every_page_is_at_its_own_address_with_and_without_a_slash(window, slash
     ],
 )
 def test_an_address_without_a_page_says_so_and_leads_to_the_likest(window, path, near):
-    window.open("scale?gpus=1-4")
     page = window.open(path)
     asked, _, query = path.partition("?")
     assert page.locator("h3").all_inner_texts() == [f"There is no page /{asked.rstrip('/')}"]
     assert page.locator("[role=dialog]").count() == 0
-    links = page.get_by_test_id("stMain").get_by_role("link").all_inner_texts()
-    assert links == near + [title for title in MENU if title not in near]
-    page.get_by_test_id("stMain").get_by_role("link").first.click()
+    links = page.get_by_test_id("stMain").get_by_role("link")
+    assert links.all_inner_texts() == near + [title for title in MENU if title not in near]
+    assert (query in links.first.get_attribute("href")) == bool(near or not query)
+
+
+def test_from_an_address_without_a_page_a_link_leads_on_and_back_leads_back(window):
+    window.open("scale?gpus=1-4")
+    page = window.open("sensitivty/?gpus=8")
+    page.get_by_test_id("stMain").get_by_role("link", name="Sensitivity").click()
     page.wait_for_selector("[data-testid=stMetric], [data-testid=stPlotlyChart]")
     window.settled()
-    assert (query in page.url) == bool(near or not query)
+    assert "/sensitivity?gpus=8" in page.url
     page.go_back()
     page.wait_for_selector("h3:has-text('There is no page')")
     window.settled()

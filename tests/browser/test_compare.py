@@ -50,15 +50,23 @@ def test_back_undoes_what_was_added_asked_and_removed(window: Window, other: Win
     assert shared.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-def test_the_name_of_a_case_is_no_link_and_no_markup(window: Window) -> None:
-    for name in ("http://d.co/x", "WWW.d.co", "me@d.co", "[c](http://d.co)", ":red[x] :smile:", "&lt;*a*"):
-        page = window.open(f"compare?gpus=8&a-name=first&b-gpus=16&b-name={quote(name, safe='')}")
-        window.drawn()
-        main = page.locator("[data-testid=stMain]")
-        assert main.locator("a[href]").count() == 0, name
-        seen = main.inner_text().replace("\u2060", "")  # the word joiner, which has no width
-        assert f"Take B ({name}) for speed" in seen
-        assert f"What limits B ({name}): " in seen
+NO_LINKS = ("http://d.co/x", "WWW.d.co", "me@d.co"), ("[c](http://d.co)", ":red[x] :smile:", "&lt;*a*")
+
+
+@pytest.mark.parametrize("names", NO_LINKS, ids=["addresses", "markup"])
+def test_the_name_of_a_case_is_no_link_and_no_markup(window: Window, names: tuple[str, ...]) -> None:
+    asked = (
+        f"{letter}-gpus={8 * number}&{letter}-name={quote(name, safe='')}"
+        for number, (letter, name) in enumerate(zip("bcd", names, strict=True), 2)
+    )
+    page = window.open(f"compare?gpus=8&a-name=first&{'&'.join(asked)}")
+    window.drawn()
+    main = page.locator("[data-testid=stMain]")
+    assert main.locator("a[href]").count() == 0
+    seen = main.inner_text().replace("\u2060", "")  # the word joiner, which has no width
+    assert f"Take D ({names[-1]}) for speed" in seen
+    assert f"What limits D ({names[-1]}): " in seen
+    assert [name for name in names if name not in seen] == []
 
 
 def test_interval_and_confidence_are_seen_on_every_screen(window: Window) -> None:

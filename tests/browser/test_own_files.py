@@ -7,9 +7,9 @@ from urllib.parse import urlencode
 
 import pytest
 
-from perfmodel.prediction import predict
-from perfmodel.specs.scenario import Scenario
-from perfmodel.units import show
+from perfmodel.core.units import show
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import predict
 from tests.test_own_runs import MACHINE, calibrated
 
 pytestmark = pytest.mark.any_version

@@ -18,7 +18,7 @@ from typing import Any
 
 from click.testing import CliRunner
 
-from perfmodel.cli import main
+from perfmodel.interfaces.cli import main
 
 FOLDER = Path(__file__).parent
 REQUESTS = FOLDER / "requests.txt"

@@ -29,9 +29,9 @@ import distributed
 import psutil
 
 from perfmodel import sweep
-from perfmodel.sweeps import Sweep, part_files
-from perfmodel.sweeps.part_files import PartSummary, PartWriter, part_name
-from perfmodel.sweeps.parts import Parts
+from perfmodel.decide.sweeps import Sweep, part_files
+from perfmodel.decide.sweeps.part_files import PartSummary, PartWriter, part_name
+from perfmodel.decide.sweeps.parts import Parts
 
 OPTIONS = {
     "workload": "resnet50,vgg16",

@@ -2,15 +2,15 @@
 
 from typing import TYPE_CHECKING, Annotated
 
+from perfmodel.core.choices import LARGEST_WORLD_SIZE, Placement
+from perfmodel.core.records.options import Described, OptionInfo
+from perfmodel.core.records.record import Within, same_as
 from perfmodel.interfaces.command import Command, Context
-from perfmodel.specs.choices import LARGEST_WORLD_SIZE, Placement
-from perfmodel.specs.compression import KINDS, parse_scheme
-from perfmodel.specs.options import Described, OptionInfo
-from perfmodel.specs.record import Within, same_as
-from perfmodel.specs.scenario import Scenario
+from perfmodel.model.options.compression import KINDS, parse_scheme
+from perfmodel.model.options.scenario import Scenario
 
 if TYPE_CHECKING:
-    from perfmodel.prediction.compressed_exchange import CompressedExchanges
+    from perfmodel.model.prediction.training.compressed_exchange import CompressedExchanges
 
 MOST_SCHEMES = 1000
 _Schemes = Annotated[tuple[str, ...], Within(min_length=1, max_length=MOST_SCHEMES)]
@@ -64,7 +64,7 @@ def run(request: CompressionRequest, context: Context) -> "CompressedExchanges":
     >>> row.collective, round(row.ratio), row.break_even_density
     ('all-gather', 50, 0.0625)
     """
-    from perfmodel.prediction.compressed_exchange import compressed_exchanges
+    from perfmodel.model.prediction.training.compressed_exchange import compressed_exchanges
 
     names = KINDS if request.scheme == ("all",) else request.scheme
     given = {name: getattr(request, name) for name in request.model_fields_set}
@@ -79,10 +79,10 @@ def run(request: CompressionRequest, context: Context) -> "CompressedExchanges":
 
 def text(answer: "CompressedExchanges", request: object) -> None:
     """Print a row for each scheme, then what each depends on."""
-    from perfmodel.cli.render import console, lines_to, table
-    from perfmodel.explanations.sources import cited
-    from perfmodel.prediction.compressed_exchange import details, exchange_words
-    from perfmodel.units import show
+    from perfmodel.core.units import show
+    from perfmodel.decide.explanations.sources import cited
+    from perfmodel.interfaces.cli.render import console, lines_to, table
+    from perfmodel.model.prediction.training.compressed_exchange import details, exchange_words
 
     out = console()
     lines_to(out, answer.headline, style="bold")
@@ -111,7 +111,7 @@ COMMAND = Command(
     name="compression",
     summary="Bytes, coding time and collective of compressed gradients, and below which bandwidth they pay.",
     request=CompressionRequest,
-    answers=("perfmodel.prediction.compressed_exchange:CompressedExchanges",),
+    answers=("perfmodel.model.prediction.training.compressed_exchange:CompressedExchanges",),
     run=run,
     text=text,
     positional=("scheme",),

@@ -2,15 +2,15 @@
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from perfmodel.errors import refusal
+from perfmodel.core.choices import Precision
+from perfmodel.core.errors import refusal
+from perfmodel.core.records.options import Described, OptionInfo
+from perfmodel.core.records.record import Within, same_as
 from perfmodel.interfaces.command import Command, Context
-from perfmodel.specs.choices import Precision
-from perfmodel.specs.options import Described, OptionInfo
-from perfmodel.specs.record import Within, same_as
-from perfmodel.specs.scenario import Scenario
+from perfmodel.model.options.scenario import Scenario
 
 if TYPE_CHECKING:
-    from perfmodel.prediction.distbelief import Downpour
+    from perfmodel.model.prediction.training.distbelief import Downpour
 
 MOST_REPLICAS = 100_000
 LONGEST_STEP = 1e6
@@ -69,7 +69,7 @@ def run(request: DownpourRequest, context: Context) -> "Downpour":
     18.0
     """
     from perfmodel.equations.model_parallel import DISTBELIEF
-    from perfmodel.prediction.distbelief import downpour
+    from perfmodel.model.prediction.training.distbelief import downpour
 
     if request.lost >= request.replicas:
         raise refusal("distbelief.lost", "lost", "replicas", lost=request.lost, replicas=request.replicas)
@@ -95,8 +95,8 @@ def text(answer: "Downpour", request: object) -> None:
     """Print throughput, staleness and load."""
     import click
 
-    from perfmodel.cli.render import LABEL, filled
-    from perfmodel.prediction.distbelief import downpour_lines
+    from perfmodel.interfaces.cli.render import LABEL, filled
+    from perfmodel.model.prediction.training.distbelief import downpour_lines
 
     click.echo(answer.headline)
     for label, value in downpour_lines(answer):
@@ -110,7 +110,7 @@ COMMAND = Command(
     name="downpour",
     summary="Throughput, staleness and servers' load of Downpour SGD, and what lost replicas cost.",
     request=DownpourRequest,
-    answers=("perfmodel.prediction.distbelief:Downpour",),
+    answers=("perfmodel.model.prediction.training.distbelief:Downpour",),
     run=run,
     text=text,
     positional=("workload",),

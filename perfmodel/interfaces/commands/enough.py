@@ -2,15 +2,15 @@
 
 from typing import TYPE_CHECKING, Annotated, Any
 
+from perfmodel.core.choices import Varied
+from perfmodel.core.records.options import OptionInfo
+from perfmodel.core.records.record import Within
 from perfmodel.interfaces.command import Command, Context
 from perfmodel.interfaces.forms import JSON, Form, csv
-from perfmodel.specs.choices import Varied
-from perfmodel.specs.options import OptionInfo
-from perfmodel.specs.record import Within
-from perfmodel.specs.scenario import Scenario
+from perfmodel.model.options.scenario import Scenario
 
 if TYPE_CHECKING:
-    from perfmodel.sensitivity.until import Enough, Tried
+    from perfmodel.decide.sensitivity.until import Enough, Tried
 
 USUAL_SHARE = 0.95
 MOST_VALUES = 512
@@ -62,8 +62,8 @@ def run(request: EnoughRequest, context: Context) -> "Enough":
     >>> answer.answer, [row.reaches for row in answer.tried[:3]]
     (3, [False, False, True])
     """
-    from perfmodel.candidates import tries
-    from perfmodel.sensitivity.until import enough
+    from perfmodel.core.candidates import tries
+    from perfmodel.decide.sensitivity.until import enough
 
     tries(len(request.values or ()))
     until = USUAL_SHARE if request.until is None else request.until
@@ -74,8 +74,8 @@ def text(answer: "Enough", request: object) -> None:
     """Print a row for each value that was tried."""
     from rich.text import Text
 
-    from perfmodel.cli.render import console, table
-    from perfmodel.units import show
+    from perfmodel.core.units import show
+    from perfmodel.interfaces.cli.render import console, table
 
     out = console()
     out.print(Text(answer.words), style="bold")
@@ -122,7 +122,7 @@ def _shown(answer: "Enough") -> "list[Tried]":
 
 def markdown_of(answer: "Enough", _: object) -> str:
     """Return the answer as Markdown."""
-    from perfmodel.tables import markdown_table, with_values
+    from perfmodel.core.files.tables import markdown_table, with_values
 
     rows = answer.records()
     return f"{answer.headline}\n\n{answer.words}\n\n{markdown_table(rows, with_values(rows, _COLUMNS))}"
@@ -137,7 +137,7 @@ COMMAND = Command(
     name="enough",
     summary="How much of something suffices for a share of linear scaling: servers, adapters, a network.",
     request=EnoughRequest,
-    answers=("perfmodel.sensitivity.until:Enough",),
+    answers=("perfmodel.decide.sensitivity.until:Enough",),
     run=run,
     text=text,
     forms={"json": JSON, "csv": csv(), "markdown": Form("Print a Markdown table.", markdown_of)},

@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Any
 
 from perfmodel.interfaces.command import Command, Context
 from perfmodel.interfaces.forms import JSON, Form
-from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.scenario import Scenario
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.scenario import Scenario
 
 if TYPE_CHECKING:
-    from perfmodel.explanations.write import Explanation
+    from perfmodel.decide.explanations.write import Explanation
 
 
 class ExplainRequest(Scenario):
@@ -35,7 +35,7 @@ def run(request: ExplainRequest, context: Context) -> "Explanation":
     >>> explain(gpus=4).equations[-1].term
     'iteration_time'
     """
-    from perfmodel.explanations import explain
+    from perfmodel.decide.explanations import explain
 
     return explain(request.alone(), context.catalogue, context.constants, request.conditions)
 
@@ -62,7 +62,7 @@ COMMAND = Command(
     summary="The equations of this prediction, term by term, with every number it took and every source.",
     about="With --cost, or any option of prices, power and failures, also those of money, energy and carbon.",
     request=ExplainRequest,
-    answers=("perfmodel.explanations.write:Explanation",),
+    answers=("perfmodel.decide.explanations.write:Explanation",),
     run=run,
     constants=True,
     text=text,

@@ -3,14 +3,14 @@
 import math
 from typing import TYPE_CHECKING, Annotated
 
-from perfmodel.errors import refusal
+from perfmodel.core.choices import LARGEST_BATCH_SIZE
+from perfmodel.core.errors import refusal
+from perfmodel.core.records.options import Described
+from perfmodel.core.records.record import Within
 from perfmodel.interfaces.command import Command, Context
-from perfmodel.specs.choices import LARGEST_BATCH_SIZE
-from perfmodel.specs.options import Described
-from perfmodel.specs.record import Within
 
 if TYPE_CHECKING:
-    from perfmodel.prediction.learning_rates import LearningRates
+    from perfmodel.model.prediction.training.learning_rates import LearningRates
 
 _Above = Annotated[float, Within(gt=0, le=1e12)]
 _From = Annotated[float, Within(ge=0, le=1e12)]
@@ -60,7 +60,7 @@ def run(request: LearningRateRequest, context: Context) -> "LearningRates":
     >>> [(row.rule, round(row.learning_rate, 3)) for row in learning_rate(0.1, 256, 8192).rows]
     [('linear', 3.2), ('square root', 0.566)]
     """
-    from perfmodel.prediction.learning_rates import learning_rates
+    from perfmodel.model.prediction.training.learning_rates import learning_rates
 
     if (request.distance_constant is None) != (request.squared_distance is None):
         raise refusal("learning_rate.distance", "distance_constant", "squared_distance")
@@ -84,8 +84,8 @@ def text(answer: "LearningRates", request: object) -> None:
     """Print the rates, the warm-up, and where each rule holds."""
     from rich.text import Text
 
-    from perfmodel.cli.render import console, lines_to, table
-    from perfmodel.explanations.sources import cited
+    from perfmodel.decide.explanations.sources import cited
+    from perfmodel.interfaces.cli.render import console, lines_to, table
 
     out = console()
     out.print(Text(f"learning rates {answer.headline}"), style="bold")
@@ -115,7 +115,7 @@ COMMAND = Command(
     name="learning-rate",
     summary="Learning rate of a batch by the published rules: linear, square root, by staleness, Adagrad.",
     request=LearningRateRequest,
-    answers=("perfmodel.prediction.learning_rates:LearningRates",),
+    answers=("perfmodel.model.prediction.training.learning_rates:LearningRates",),
     run=run,
     text=text,
     positional=("base", "base_batch", "global_batch_size"),

@@ -2,16 +2,16 @@
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
-from perfmodel.errors import refusal
+from perfmodel.core.choices import LARGEST_WORLD_SIZE
+from perfmodel.core.errors import refusal
+from perfmodel.core.records.options import Described, OptionInfo
+from perfmodel.core.records.record import Within
+from perfmodel.core.units import number
 from perfmodel.interfaces.command import Command, Context
-from perfmodel.specs.choices import LARGEST_WORLD_SIZE
-from perfmodel.specs.options import Described, OptionInfo
-from perfmodel.specs.record import Within
-from perfmodel.units import number
 
 if TYPE_CHECKING:
     from perfmodel.equations.model_parallel import FittedModel
-    from perfmodel.prediction.distbelief import ModelSpeedups
+    from perfmodel.model.prediction.training.distbelief import ModelSpeedups
 
 _Count = Annotated[int, Within(ge=1, le=LARGEST_WORLD_SIZE, strict=True)]
 
@@ -73,7 +73,7 @@ def run(request: ModelParallelRequest, context: Context) -> "ModelSpeedups":
     [2.2, 2.0]
     """
     from perfmodel.equations.model_parallel import DISTBELIEF
-    from perfmodel.prediction.distbelief import model_speedups
+    from perfmodel.model.prediction.training.distbelief import model_speedups
 
     if request.point is None and request.peak:
         raise refusal("distbelief.peak", "peak", "point")
@@ -97,7 +97,7 @@ def text(answer: "ModelSpeedups", request: object) -> None:
     """Print a row for each number of machines, and the law."""
     from rich.text import Text
 
-    from perfmodel.cli.render import console, lines_to, table
+    from perfmodel.interfaces.cli.render import console, lines_to, table
 
     out = console()
     lines_to(out, f"fitted to: {answer.facts}", style="bold")
@@ -121,7 +121,7 @@ COMMAND = Command(
     name="model-parallel",
     summary="Speed-up of one replica over machines: a law through one reported point, which it restates.",
     request=ModelParallelRequest,
-    answers=("perfmodel.prediction.distbelief:ModelSpeedups",),
+    answers=("perfmodel.model.prediction.training.distbelief:ModelSpeedups",),
     run=run,
     text=text,
     positional=("model", "machines"),

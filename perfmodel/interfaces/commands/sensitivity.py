@@ -3,22 +3,22 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args
 
-from perfmodel.errors import refusal
+from perfmodel.core.choices import Varied
+from perfmodel.core.errors import refusal
+from perfmodel.core.records.options import OptionInfo, declared
+from perfmodel.core.records.record import same_as
 from perfmodel.interfaces.command import Command, Context
 from perfmodel.interfaces.commands import enough
 from perfmodel.interfaces.forms import JSON, Form, csv
 from perfmodel.interfaces.report import report
-from perfmodel.specs.choices import Varied
-from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.options import OptionInfo, declared
-from perfmodel.specs.record import same_as
-from perfmodel.specs.scenario import Scenario
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.scenario import Scenario
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from perfmodel.sensitivity.report import SensitivityReport
-    from perfmodel.sensitivity.until import Enough
+    from perfmodel.decide.sensitivity.sensitivity_tables import SensitivityReport
+    from perfmodel.decide.sensitivity.until import Enough
 
 SMALL = 0.005
 """An elasticity below it is printed in one line with the others."""
@@ -62,7 +62,7 @@ class Wanted(NamedTuple):
 
 def _wanted(text: str) -> Wanted:
     """Return what a text such as ``servers`` or ``servers=1-16`` says."""
-    from perfmodel.cli.types import Counts
+    from perfmodel.interfaces.cli.types import Counts
 
     name, equals, values = text.partition("=")
     name = name.strip().replace("_", "-")
@@ -102,7 +102,7 @@ def run(request: SensitivityRequest, context: Context) -> "SensitivityReport | E
 
     Examples
     --------
-    >>> from perfmodel.interfaces.calls import sensitivity
+    >>> from perfmodel import sensitivity
     >>> report = sensitivity(gpus=32)
     >>> max(report.inputs, key=lambda row: abs(row["time"]["elasticity"] or 0))["name"]
     'local_batch_size'
@@ -114,9 +114,9 @@ def run(request: SensitivityRequest, context: Context) -> "SensitivityReport | E
     for name in ("until", "values"):
         if getattr(request, name) is not None:
             raise refusal("sensitivity.no_vary", name, "vary", known=get_args(Varied))
-    from perfmodel.calibration import calibration
-    from perfmodel.sensitivity import sensitivity
-    from perfmodel.sensitivity.report import sensitivity_report
+    from perfmodel.decide.sensitivity import sensitivity
+    from perfmodel.decide.sensitivity.sensitivity_tables import sensitivity_report
+    from perfmodel.model.fitted.calibration import calibration
 
     constants = context.constants
     result = sensitivity(request.alone(), context.catalogue, constants, request.conditions or Conditions())
@@ -125,7 +125,7 @@ def run(request: SensitivityRequest, context: Context) -> "SensitivityReport | E
 
 def text(answer: "SensitivityReport | Enough", request: object) -> None:
     """Print the inputs by what they change, and what binds; or a row for each value that was tried."""
-    from perfmodel.sensitivity.report import SensitivityReport
+    from perfmodel.decide.sensitivity.sensitivity_tables import SensitivityReport
 
     if isinstance(answer, SensitivityReport):
         _show(answer)
@@ -134,8 +134,8 @@ def text(answer: "SensitivityReport | Enough", request: object) -> None:
 
 
 def _markdown(answer: "SensitivityReport | Enough", request: object) -> str:
-    from perfmodel.sensitivity.report import SensitivityReport
-    from perfmodel.tables import markdown_table
+    from perfmodel.core.files.tables import markdown_table
+    from perfmodel.decide.sensitivity.sensitivity_tables import SensitivityReport
 
     if not isinstance(answer, SensitivityReport):
         return enough.markdown_of(answer, request)
@@ -158,8 +158,8 @@ def _markdown(answer: "SensitivityReport | Enough", request: object) -> str:
 def _show(answer: "SensitivityReport") -> None:
     from rich.text import Text
 
-    from perfmodel.cli.render import console
-    from perfmodel.units import show
+    from perfmodel.core.units import show
+    from perfmodel.interfaces.cli.render import console
 
     out = console()
     out.print(Text(answer.title), style="bold")
@@ -188,9 +188,9 @@ def _show(answer: "SensitivityReport") -> None:
 def _show_inputs(out: "Console", answer: "SensitivityReport") -> None:
     from rich.text import Text
 
-    from perfmodel.cli.render import table
-    from perfmodel.sensitivity.report import sides_words
-    from perfmodel.units import show
+    from perfmodel.core.units import show
+    from perfmodel.decide.sensitivity.sensitivity_tables import sides_words
+    from perfmodel.interfaces.cli.render import table
 
     priced = answer.cost_per_1000_samples is not None
     rows = table("elasticity to", "value", "of time", *(["of cost"] if priced else []))
@@ -267,7 +267,7 @@ def _bar(low: float, high: float, widest: float) -> str:
 
 
 def _page(answer: "SensitivityReport", request: SensitivityRequest, context: Context) -> Any:
-    from perfmodel.reports.sensitive import page_of_sensitivity
+    from perfmodel.interfaces.reports.sensitive import page_of_sensitivity
 
     conditions = request.conditions or Conditions()
     return page_of_sensitivity(answer, request.alone(), context.typed, context.catalogue, conditions)
@@ -293,7 +293,10 @@ efficiency, which is the slowest network that is, or up to how many GPUs it hold
 enough.""",
     request=SensitivityRequest,
     typed=Typed,
-    answers=("perfmodel.sensitivity.report:SensitivityReport", "perfmodel.sensitivity.until:Enough"),
+    answers=(
+        "perfmodel.decide.sensitivity.sensitivity_tables:SensitivityReport",
+        "perfmodel.decide.sensitivity.until:Enough",
+    ),
     run=run,
     constants=True,
     text=text,
@@ -318,5 +321,4 @@ enough.""",
             "until": "90%",
         },
     },
-    without={"python": "perfmodel.sensitivity is a package"},
 )

@@ -2,15 +2,15 @@
 
 from typing import TYPE_CHECKING, Annotated
 
+from perfmodel.core.choices import LARGEST_WORLD_SIZE
+from perfmodel.core.records.options import Described, OptionInfo
+from perfmodel.core.records.record import Within, same_as
 from perfmodel.interfaces.command import Command, Context
-from perfmodel.resolve import DEFAULT_INTER_LINK
-from perfmodel.specs.choices import LARGEST_WORLD_SIZE
-from perfmodel.specs.options import Described, OptionInfo
-from perfmodel.specs.record import Within, same_as
-from perfmodel.specs.scenario import Scenario
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.setting.resolve import DEFAULT_INTER_LINK
 
 if TYPE_CHECKING:
-    from perfmodel.prediction.servers import Arrangements
+    from perfmodel.model.prediction.training.servers import Arrangements
 
 
 class ServersRequest(Described):
@@ -46,7 +46,7 @@ def run(request: ServersRequest, context: Context) -> "Arrangements":
     >>> round(times["apart, in blocks"], 2), round(times["none: a ring"], 2)
     (3.73, 7.36)
     """
-    from perfmodel.prediction.servers import arrangements
+    from perfmodel.model.prediction.training.servers import arrangements
 
     link = context.catalogue.link(request.inter_link)
     return arrangements(link, request.workers, request.servers, request.gradient_size)
@@ -56,9 +56,9 @@ def text(answer: "Arrangements", request: object) -> None:
     """Print a row for each arrangement."""
     from rich.text import Text
 
-    from perfmodel.cli.render import console, lines_to, table
-    from perfmodel.prediction.servers import HEADINGS
-    from perfmodel.units import show
+    from perfmodel.core.units import show
+    from perfmodel.interfaces.cli.render import console, lines_to, table
+    from perfmodel.model.prediction.training.servers import HEADINGS
 
     out = console()
     lines_to(out, answer.note, style="bold")
@@ -77,7 +77,7 @@ COMMAND = Command(
     name="servers",
     summary="Push and pull by where parameter servers run: own machines, the workers', or both (BytePS).",
     request=ServersRequest,
-    answers=("perfmodel.prediction.servers:Arrangements",),
+    answers=("perfmodel.model.prediction.training.servers:Arrangements",),
     run=run,
     text=text,
     examples=(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from perfmodel.errors import refusal
+from perfmodel.core.errors import refusal
 
 MOST_LAYERS = 10_000
 """Ten times the deepest that anybody trained (DeepNet's 1,000)."""

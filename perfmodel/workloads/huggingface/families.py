@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from perfmodel.specs.architecture import Architecture
+from perfmodel.workloads.architecture import Architecture
 from perfmodel.workloads.huggingface import encoders, gpt, llama
 from perfmodel.workloads.huggingface.config import Config
 

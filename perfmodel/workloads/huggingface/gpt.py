@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from perfmodel.errors import refusal
-from perfmodel.specs.architecture import Architecture
+from perfmodel.core.errors import refusal
+from perfmodel.workloads.architecture import Architecture
 from perfmodel.workloads.huggingface.config import Config
 from perfmodel.workloads.huggingface.widths import BIASES, GPT2_KEYS, widths_of
 

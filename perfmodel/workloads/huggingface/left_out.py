@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfmodel.specs.architecture import Architecture
+from perfmodel.workloads.architecture import Architecture
 from perfmodel.workloads.huggingface.config import Config
 
 TOWERS = {"vision_config": "vision tower", "audio_config": "audio tower"}

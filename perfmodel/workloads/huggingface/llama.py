@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from perfmodel.errors import refusal
-from perfmodel.specs.architecture import Architecture
+from perfmodel.core.errors import refusal
+from perfmodel.workloads.architecture import Architecture
 from perfmodel.workloads.huggingface.config import MOST_EXPERTS, Config
 from perfmodel.workloads.huggingface.widths import widths_of
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from perfmodel.errors import refusal
+from perfmodel.core.errors import refusal
 from perfmodel.workloads.huggingface.config import Config
 
 LONGEST_DEFAULT = 4096

@@ -1,0 +1,71 @@
+"""The page of a command that has none of its own: its options, and its answer as the shell prints it."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from contextlib import redirect_stdout
+from typing import Any
+
+import streamlit as st
+
+from app import session_hardware
+from app.answering import answering
+from app.layout import ask, downloads, mistakes_shown, ways_out
+from app.options import Option, options, read, values
+from app.plain import plain
+from perfmodel.interfaces.command import Command
+from perfmodel.interfaces.function import request_of
+from perfmodel.interfaces.register import command
+
+
+def draw(name: str) -> None:
+    """Draw the page of a command."""
+    one = command(name)
+    known = {
+        option.name: option if option.heading else option._replace(session=f"{name}-{option.name}")
+        for option in options(name).values()
+        if option.parameter.name in one.fields
+    }
+    groups = {"": [each for each in known.values() if not each.heading]}
+    for option in known.values():
+        if option.heading:
+            groups.setdefault(option.heading, []).append(option)
+    asked = ask(name, groups, start=_start(one, known))
+    st.subheader(plain(one.function.replace("_", " ").capitalize()), anchor=False)
+    st.markdown(f"**{plain(one.summary)}**")
+    given = values(asked.picked, known, name)
+    with mistakes_shown():
+        answer = answering().answer(one, given)
+    st.code(_printed(one, answer, given), language=None)
+    rows = answer.records()
+    with st.container(horizontal=True):
+        ways_out(name, asked.picked, _python(one, given))
+        downloads(name, rows, answer.to_json)
+
+
+def _start(one: Command, known: Mapping[str, Option]) -> dict[str, Any]:
+    """Return what the page opens with: the first example of the command."""
+    fields = {each.field: each.name for each in one.fields.values()}
+    first = next(iter(one.bodies.values()))
+    named = {fields[field]: value for field, value in first.items()}
+    return {name: read(known[name], _text(value)) for name, value in named.items()}
+
+
+def _text(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _printed(one: Command, answer: Any, given: Mapping[str, Any]) -> str:
+    """Return what the shell prints for people."""
+    out = io.StringIO()
+    with redirect_stdout(out):
+        one.text(answer, request_of(one, (), given))
+    return out.getvalue().rstrip()
+
+
+def _python(one: Command, given: Mapping[str, Any]) -> str:
+    words = [f"{name}={value!r}" for name, value in given.items()]
+    if catalogue := session_hardware.catalogue_words("perfmodel.") if one.hardware else "":
+        words.append(f"catalogue={catalogue}")
+    return f"import perfmodel\n\nanswer = perfmodel.{one.function}({', '.join(words)})\nprint(answer)"

@@ -1,7 +1,0 @@
-"""Predictions side by side: what changed in the question, and what that changed in the answer."""
-
-from perfmodel.comparison.case import Case, case_of
-from perfmodel.comparison.saved import saved_case
-from perfmodel.comparison.side_by_side import Comparison, Input, Row, compare
-
-__all__ = ["Case", "Comparison", "Input", "Row", "case_of", "compare", "saved_case"]

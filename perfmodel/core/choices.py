@@ -1,0 +1,96 @@
+"""The words that options of a scenario take, as types, their synonyms, and how large a number may be."""
+
+from typing import Literal
+
+from perfmodel.core.updates import UpdateStrategy
+
+StrategyOfCopies = Literal[
+    "all-reduce", "parameter-server", "parameter-server-local", "data-parallel-single-process"
+]
+"""How copies of a whole network combine gradients."""
+ONE_PROCESS = "data-parallel-single-process"
+WITHIN_A_NODE = ("parameter-server-local", ONE_PROCESS)
+"""Strategies whose accelerators share one host."""
+Strategy = Literal[StrategyOfCopies, "fsdp", UpdateStrategy]
+PrecisionOfCopies = Literal["fp32", "tf32", "fp16", "amp", "bf16"]
+Precision = Literal[PrecisionOfCopies, "fp8"]
+Overlap = Literal["none", "wfbp", "bucketed", "fused", "priority", "optimal"]
+Algorithm = Literal[
+    "auto",
+    "best",
+    "ring",
+    "ring-chunked",
+    "hierarchical",
+    "multi-ring",
+    "torus",
+    "tree",
+    "leader",
+    "recursive-doubling",
+    "halving-doubling",
+    "reduce-broadcast",
+    "exchange",
+    "hub",
+    "nvls",
+    "nvls-tree",
+    "switch-tree",
+]
+ServerShards = Literal["even", "round-robin", "greedy", "large-split"]
+Placement = Literal["contiguous", "random"]
+Optimizer = Literal["none", "sgd", "adam", "lamb", "lars"]
+Input = Literal["synthetic", "real"]
+Embedding = Literal["replicated", "sharded"]
+DecoderName = Literal["pil", "pillow-simd", "torchvision", "torchvision-gpu", "dali-cpu", "dali-gpu"]
+"""Entries of ``hardware_specs/decoders.toml``."""
+Cache = Literal["none", "ram"]
+Varied = Literal["servers", "inter-link", "nics", "gpus"]
+"""Of how much of it is enough."""
+
+LARGEST_WORLD_SIZE = 1_000_000
+LARGEST_BATCH_SIZE = 1_000_000_000
+LARGEST_DATA_SET = 100_000_000_000
+LARGEST_SAMPLE = 1e12
+"""[B]"""
+LARGEST_RATE = 1e9
+"""[samples/s]"""
+
+SYNONYMS: dict[str, dict[str, str]] = {
+    "strategy": {
+        "ddp": "all-reduce",
+        "distributed-data-parallel": "all-reduce",
+        "horovod": "all-reduce",
+        "dp": "data-parallel-single-process",
+        "data-parallel": "data-parallel-single-process",
+        "single-process": "data-parallel-single-process",
+        "ps": "parameter-server",
+        "parameter-servers": "parameter-server",
+        "ps-local": "parameter-server-local",
+        "fully-sharded": "fsdp",
+        "asynchronous": "async",
+        "easgd": "elastic",
+        "backup-workers": "backup",
+    },
+    "precision": {
+        "float32": "fp32",
+        "single": "fp32",
+        "float16": "fp16",
+        "half": "fp16",
+        "bfloat16": "bf16",
+        "mixed": "amp",
+        "mixed-precision": "amp",
+        "float8": "fp8",
+    },
+    "overlap": {"ddp": "bucketed", "horovod": "fused", "wait-free": "wfbp"},
+    "algorithm": {
+        "nccl": "auto",
+        "rabenseifner": "halving-doubling",
+        "sharp": "switch-tree",
+        "ddl": "multi-ring",
+        "gloo": "ring-chunked",
+    },
+    "optimizer": {"adamw": "adam", "momentum": "sgd"},
+    "decoder": {"pillow": "pil", "dali": "dali-gpu", "nvjpeg": "torchvision-gpu"},
+    "cache": {"memory": "ram", "page-cache": "ram"},
+    "sharding": {"ddp": "none", "zero-1": "zero1", "zero-2": "zero2", "zero-3": "zero3", "fsdp": "zero3"},
+    "recompute": {"full-recomputation": "full"},
+}
+"""Other names of values, as frameworks call them; PyTorch's DP is one process, its DDP several."""

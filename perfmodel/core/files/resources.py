@@ -1,0 +1,20 @@
+"""Where the data folders lie: inside an installed package, or beside it in a checkout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).parents[2]
+
+
+def folder(name: str) -> Path:
+    """Return the data folder ``name`` (``hardware_specs``, ``validation`` or ``app``).
+
+    Raises
+    ------
+    FileNotFoundError : neither the wheel nor the checkout carries it
+    """
+    for parent in (_PACKAGE / "_data", _PACKAGE.parent):
+        if (parent / name).is_dir():
+            return parent / name
+    raise FileNotFoundError(f"{name}: not in the installed package and not beside it; reinstall perfmodel")

@@ -1,0 +1,18 @@
+"""Collective operations and their ranks."""
+
+MESSAGES = {
+    "collective.not_on_links": "unknown {called} {name!r}; {right}",
+    "collective.link_twice": "link and intra_link: give one, they are the same",
+    "collective.no_size": "size: expected at least one",
+    "collective.size": "size = {size!r}: expected 1 B to 1 PB, e.g. '100MB'",
+    "collective.size_range": "--size {value}: expected 1 B to 1 PB, smaller first, e.g. 100MB or 1KB..1GB",
+    "collective.ranks_in_node": "{link} joins {most} ranks in a node, not {ranks}; spread them over nodes",
+    "collective.no_inter_link": "{hosts} nodes need --inter-link",
+    "collective.nvls": "nvls runs within one node, whose switch adds; over several nodes: nvls-tree",
+    "collective.no_switch": "{algorithm} needs {needs_switch}; {link} is none",
+    "collective.too_many_ranks": "{ranks} ranks do not fit {nodes} x {machine} of {accelerators}",
+    "collective.uneven_ranks": "{ranks} ranks do not spread evenly over {nodes} nodes",
+    "collective.no_link": "give --accelerator, --node, or --intra-link, the link between the ranks of a node",
+    "collective.any_accelerator": "{node} takes any accelerator: give --accelerator or --intra-link",
+    "collective.uneven_group": "{group_size} ranks do not spread evenly over {hosts} nodes",
+}

@@ -1,0 +1,192 @@
+"""Words pydantic's errors for people: the key, its value and what would be right."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, get_args
+
+from pydantic import BaseModel
+
+from perfmodel.core.errors import InputError, unknown
+from perfmodel.core.problem import Problem, Words
+from perfmodel.core.records.record import Record
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+    from pydantic_core import ErrorDetails
+
+_EXPECTED = {
+    "bool_parsing": "expected true or false",
+    "bool_type": "expected true or false",
+    "date_type": "expected a date such as 2026-11-20, without quotes",
+    "dict_type": "expected a table",
+    "finite_number": "expected a finite number",
+    "float_parsing": "expected a number",
+    "float_type": "expected a number",
+    "int_from_float": "expected a whole number",
+    "int_parsing": "expected a whole number",
+    "int_type": "expected a whole number",
+    "model_type": "expected a table",
+    "string_type": "expected text",
+    "too_short": "expected at least one",
+    "tuple_type": "expected a list",
+}
+"""Messages that replace pydantic's own, by type of error."""
+_Model = type[BaseModel] | type[Record]
+MOST_SAID = 8
+"""Errors of a file that somebody wrote: it is mended in one go."""
+_NO_KEY = re.compile(r"\[key\]|float|int|str|bool|none|constrained-\w+|[a-z-]+\[.*\]")
+"""Parts of a location that name no key of the table: a key itself, or which type of several was tried."""
+_OF_A_TYPE = ("_type", "_parsing", "too_short", "int_from_float", "literal_error")
+"""How types of errors end that say nothing where something inside is refused too."""
+
+
+def refused(
+    error: ValidationError,
+    model: _Model | None = None,
+    *,
+    known: Iterable[str] = (),
+    kind: str = "key",
+    written: Callable[[Sequence[str]], str] = ".".join,
+    most: int = 1,
+) -> InputError:
+    """Return what pydantic refused: for each place what is wrong and what would be right.
+
+    Parameters
+    ----------
+    error : of pydantic
+    model : that refused the table; the nearest of its keys is named for an unknown one
+    known : keys to name instead of the model's
+    kind : what people call a key
+    written : from the keys of a place in the table to how its error names it; of no key, an empty text
+    most : problems that are said in words, the others are counted
+    """
+    problems: dict[str, Problem] = {}
+    for each in _telling(error):
+        place = _place(each)
+        before = problems.get(written(place))
+        if before is None:
+            models = _models_at(model, place[:-1])
+            keys = known
+            if not known or len(place) > 1:
+                keys = {key for each in models for key in each.model_fields} or known
+            one = _problem(each, place, keys, kind, written, tables=bool(_models_at(model, place)))
+        else:  # of the several types that one value might have had
+            right, more = before.values["right_alone"], _expected(each)
+            if more != right:
+                right = f"{right} or {more.removeprefix('expected ')}"
+            one = replace(before, values={**before.values, "right_alone": right})
+        problems[written(place)] = one
+    result = InputError(*problems.values())
+    result.most = most
+    return result
+
+
+def _telling(error: ValidationError) -> list[ErrorDetails]:
+    """Return errors, without those that say of a table or list only that another type was meant."""
+    errors = error.errors(include_url=False)
+    places = [tuple(_place(each)) for each in errors]
+    short = {place for each, place in zip(errors, places, strict=True) if each["type"] == "too_short"}
+    outer = {place[:length] for place in set(places) for length in range(len(place))}
+
+    def beside_the_point(each: ErrorDetails, place: tuple[str, ...]) -> bool:
+        return place in outer or (each["type"] != "too_short" and place in short)
+
+    return [
+        each
+        for each, place in zip(errors, places, strict=True)
+        if not (each["type"].endswith(_OF_A_TYPE) and beside_the_point(each, place))
+    ]
+
+
+def _expected(error: ErrorDetails) -> str:
+    """What would be right, without the place."""
+    if error["type"] == "missing":
+        return "the key is missing"
+    if error["type"] == "extra_forbidden":
+        return "no key of this name is known"
+    if error["type"] == "value_error":
+        return str(error["ctx"]["error"])
+    if error["type"] == "too_short" and (least := error["ctx"].get("min_length", 1)) > 1:
+        return f"expected at least {least}"
+    if _is_whole_float(error):
+        return "expected a whole number, in digits alone"
+    wanted = error["msg"].replace("Input should be", "expected").replace("String should", "expected text to")
+    return _EXPECTED.get(error["type"], wanted.replace("a valid", "a"))
+
+
+def _is_whole_float(error: ErrorDetails) -> bool:
+    """Whether it is about a number such as 8.0, which is whole but not written so."""
+    given = error["input"]
+    return error["type"] in ("int_type", "int_from_float") and isinstance(given, float) and given.is_integer()
+
+
+def _place(error: ErrorDetails) -> list[str]:
+    return [str(part) for part in error["loc"] if isinstance(part, int) or not _NO_KEY.fullmatch(part)]
+
+
+def _problem(
+    error: ErrorDetails,
+    place: list[str],
+    known: Iterable[str],
+    kind: str,
+    written: Callable[[Sequence[str]], str],
+    *,
+    tables: bool,
+) -> Problem:
+    what, given, key = error["type"], error["input"], written(place)
+    path = tuple(each for each in error["loc"] if isinstance(each, int) or not _NO_KEY.fullmatch(each))
+    table, last = (written(place[:-1]), place[-1]) if len(place) > 1 else ("", key)
+    inside = f"{table}: " if table else ""
+    right = _expected(error)
+    values = {"field": key, "given": given, "right_alone": right}
+    if what == "missing":
+        return Problem("value.missing", (path,), values)
+    if what == "extra_forbidden":
+        one = unknown("field.unknown", kind, last, known, path)
+        values |= {"right_alone": one.words()}
+        return replace(one, values={**one.values, **values}, before=inside)
+    if what == "value_error":
+        cause, joint = error["ctx"]["error"], " = " if right.startswith(repr(given)) else ": "
+        before = f"{key}{joint}" if key else ""
+        if isinstance(cause, InputError):
+            one, said = cause.problems[0].under(path), "".join(f"{part}: " for part in cause.inside)
+            return replace(one, values={**one.values, **values}, before=f"{before}{said}{one.before}")
+        return Problem("value.refused", (path,), {**values, "cause": Words(right)}, before=before)
+    if what == "literal_error" and isinstance(given, str):
+        key_of_list = next((part for part in reversed(place) if not part.isdigit()), last)
+        named = kind if error["loc"][-1] == "[key]" else key_of_list if last.isdigit() else last
+        choices = error["ctx"]["expected"].split("'")[1::2]
+        one = unknown("name.unknown", named, given, choices, path)
+        return replace(one, values={**one.values, **values}, before=inside)
+    wanted = right.removeprefix("expected ")
+    if tables and what == "tuple_type":
+        wanted += f" of tables: [[{last}]]"
+    value = f"{given}" if _is_whole_float(error) else _shown(given)
+    return Problem("value.invalid", (path,), {**values, "value": value, "expected": wanted})
+
+
+def _shown(given: object) -> str:
+    """A value as people write it, where it is long only its beginning."""
+    text = repr(given)
+    if isinstance(given, float) and float(f"{given:g}") == given:
+        text = f"{given:g}"
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _models_at(model: _Model | None, place: Iterable[str]) -> set[_Model]:
+    """The models of which one may stand at a place in the table of a model."""
+    models = set() if model is None else {model}
+    for key in place:
+        fields = [each.model_fields[key] for each in models if key in each.model_fields]
+        if fields:  # else a part of a list, or a key that the user chose
+            models = set().union(*(_models(field.annotation) for field in fields))
+    return models
+
+
+def _models(annotation: Any) -> set[_Model]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel | Record):
+        return {annotation}
+    return set().union(*map(_models, get_args(annotation)))

@@ -1,0 +1,168 @@
+"""Resolves names as people type them to ids."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from perfmodel.core.errors import refusal
+from perfmodel.core.problem import LONGEST_NAME
+
+MOST_SHOWN = 4
+"""Of the things that a name fits."""
+NONE: Mapping[str, str] = {}
+_JOINTS = re.compile(r"[ _-]+")
+_WORD = re.compile(r"[^ _(),-]+")
+_PORT_SPEED = re.compile(r"-(\d+)g\b")
+
+
+class Named(NamedTuple):
+    """A thing with an id, and what else it is called."""
+
+    id: str
+    names: tuple[str, ...] = ()
+    """Its name in full, and others that people use."""
+    family: str = ""
+    """Things that share a name, such as V100; empty for one that stands alone."""
+    most_common: bool = False
+    """Whether a name that fits several of the family means this one."""
+
+
+class Meaning(NamedTuple):
+    """What a name means."""
+
+    id: str
+    others: tuple[str, ...] = ()
+    """Members of the same family that the name fits as well."""
+
+
+def taken_as(typed: str, id: str, others: Sequence[str]) -> str:
+    """Say which of several things a name was taken to mean."""
+    return f"{typed} is taken as {id}, the most common; also {shown(others, ', ')}"
+
+
+def shown(ids: Sequence[str], last: str = " and ") -> str:
+    """Return the first few of some names in words.
+
+    >>> shown(["a", "b", "c"]), shown(["a", "b", "c", "d", "e", "f"])
+    ('a, b and c', 'a, b, c, d and 2 more')
+    """
+    if len(ids) > MOST_SHOWN:
+        return f"{', '.join(ids[:MOST_SHOWN])} and {len(ids) - MOST_SHOWN} more"
+    return last.join(part for part in (", ".join(ids[:-1]), ids[-1]) if part)
+
+
+@lru_cache(maxsize=4096)  # every name of a kind is compared with each that is typed
+def squashed(name: str) -> str:
+    """Return a name without case, spaces, underscores and hyphens.
+
+    >>> squashed("RTX 4090") == squashed("rtx_4090") == squashed("rtx4090")
+    True
+    """
+    return _JOINTS.sub("", name).casefold()
+
+
+def word_of(typed: str, known: Iterable[str], synonyms: Mapping[str, str] = NONE) -> str:
+    """Return the choice that a word means; an unknown word unchanged.
+
+    >>> word_of("All_Reduce", ["all-reduce", "parameter-server"])
+    'all-reduce'
+    >>> word_of("DDP", ["all-reduce", "parameter-server"], {"ddp": "all-reduce"})
+    'all-reduce'
+    """
+    wanted = squashed(typed)
+    meant = (known_as for word, known_as in synonyms.items() if squashed(word) == wanted)
+    return next((word for word in known if squashed(word) == wanted), None) or next(meant, typed)
+
+
+def meaning(kind: str, typed: str, known: Iterable[Named]) -> Meaning | None:
+    """Return what a name means; None where it fits nothing.
+
+    The first of these that something fits decides: the whole of an id or name; a family; the end of an id
+    (``p3.16xlarge``); all its words among those of a thing (``A100 80GB``).  Within a family the most common
+    is taken.
+
+    Parameters
+    ----------
+    kind : what is named, for an error
+    typed : as a person wrote it
+    known : everything of that kind
+
+    Raises
+    ------
+    InputError : the name fits several things, of which none is the most common
+
+    Examples
+    --------
+    >>> cards = [
+    ...     Named("v100-sxm2-16gb", family="v100", most_common=True),
+    ...     Named("v100-pcie-16gb", family="v100"),
+    ...     Named("t4"),
+    ... ]
+    >>> meaning("accelerator", "V100", cards)
+    Meaning(id='v100-sxm2-16gb', others=('v100-pcie-16gb',))
+    >>> meaning("accelerator", "v100 pcie", cards).id
+    'v100-pcie-16gb'
+    """
+    known = list(known)
+    if len(typed) > LONGEST_NAME:  # to take it apart for every one known takes seconds
+        return next((Meaning(one.id, ()) for one in known if one.id == typed), None)
+    for fits in _FITS:
+        fitting = [one for one in known if fits(typed, one)]
+        if fitting:
+            chosen = _chosen(kind, typed, fitting)
+            return Meaning(chosen.id, tuple(one.id for one in _relatives(typed, chosen, known)))
+    return None
+
+
+def _relatives(typed: str, chosen: Named, known: list[Named]) -> list[Named]:
+    """Members of its family that the name fits as well as the one chosen, unless that is its very id."""
+    if not chosen.family or squashed(typed) == squashed(chosen.id):
+        return []
+    family = [one for one in known if one.family == chosen.family and one != chosen]
+    return [one for one in family if any(fits(typed, one) for fits in _FITS)]
+
+
+def _chosen(kind: str, typed: str, fitting: list[Named]) -> Named:
+    common = [one for one in fitting if one.most_common] if len(fitting) > 1 else fitting
+    if len(common) == 1 and len({one.family or one.id for one in fitting}) == 1:
+        return common[0]
+    raise refusal("name.ambiguous", kind=kind, typed=typed, shown=shown([one.id for one in fitting]))
+
+
+def _whole(typed: str, one: Named) -> bool:
+    return squashed(typed) in map(squashed, (one.id, *one.names))
+
+
+def _family(typed: str, one: Named) -> bool:
+    return bool(one.family) and squashed(typed) == squashed(one.family)
+
+
+def _end(typed: str, one: Named) -> bool:
+    words, wanted = _WORD.findall(one.id.casefold()), squashed(typed)
+    return _tells(typed) and any(wanted == "".join(words[first:]) for first in range(len(words)))
+
+
+def _words(typed: str, one: Named) -> bool:
+    known = {word for name in (one.id, one.family, *one.names) for word in _WORD.findall(name.casefold())}
+    return _tells(typed) and known.issuperset(_WORD.findall(typed.casefold()))
+
+
+def _tells(typed: str) -> bool:
+    """Whether a part of a name can tell things apart: ``aws`` or ``tesla`` alone cannot."""
+    return any(letter.isdigit() for letter in typed) or len(_WORD.findall(typed)) > 1
+
+
+_FITS: tuple[Callable[[str, Named], bool], ...] = (_whole, _family, _end, _words)
+
+
+def port_speed(id: str) -> int | None:
+    """Return the speed that the id of a link speaks of [Gbit/s], to hold its bandwidth against.
+
+    >>> port_speed("ib-ndr-400g"), port_speed("pcie4-x16")
+    (400, None)
+    """
+    said = _PORT_SPEED.search(id)
+    return int(said[1]) if said else None

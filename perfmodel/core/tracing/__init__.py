@@ -1,0 +1,1 @@
+"""Numbers that remember how they were made: for explanations and exact derivatives."""

@@ -1,0 +1,1 @@
+"""What a prediction is for: sweeps, plans, comparisons, quotes, costs, explanations."""

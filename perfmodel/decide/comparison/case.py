@@ -1,0 +1,87 @@
+"""One prediction of a comparison, with its name and its costs."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from perfmodel.core.errors import InputError
+from perfmodel.decide.economics import economics
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.scenario import AnyScenario, scenario_of
+from perfmodel.model.prediction import Prediction, predict
+
+
+class Case(NamedTuple):
+    """One prediction, by the name it goes by in the comparison."""
+
+    name: str
+    prediction: Prediction
+    economics: dict[str, Any] | None
+    """As ``perfmodel.decide.economics.economics`` returns it; None where it could not be worked out."""
+    reached: dict[str, Any] | None = None
+    """As ``time_to_target`` returns it; None where nobody asked for it."""
+    catalogue: Catalogue | None = None
+    """Of its hardware; None: what comes with the package."""
+
+    @property
+    def rate(self) -> float:
+        """Samples per second of the whole job."""
+        return self.prediction.samples_per_second
+
+    @property
+    def cost_to_target(self) -> float | None:
+        """Of training to the target [$]; None where no price is known, or no target asked for."""
+        if self.reached is None or self.cost is None:
+            return None
+        samples: float = self.reached["time"] * self.rate
+        return self.cost * samples
+
+    @property
+    def cost(self) -> float | None:
+        """Of one sample [$]; None where no price is known."""
+        if self.economics is None:
+            return None
+        cost: float | None = self.economics["per_iteration"]["cost"]
+        return None if cost is None else cost / self.prediction.scenario["global_batch_size"]
+
+
+def case_of(
+    name: str,
+    scenario: AnyScenario,
+    catalogue: Catalogue | None = None,
+    conditions: Conditions | None = None,
+    *,
+    target: bool = False,
+    recipe: str | None = None,
+) -> Case:
+    """Return a scenario's prediction with its costs, and the time to a target where it is asked for.
+
+    Parameters
+    ----------
+    name : of the case
+    scenario, catalogue, conditions : as for ``predict`` and ``economics``
+    target : whether the time to a published quality is asked for; a recipe asks for it too
+    recipe : how training to it goes; by default what goes with the scenario's framework
+
+    Raises
+    ------
+    InputError : as ``predict`` and ``economics``, with the case's name before it
+    """
+    catalogue = Catalogue.of(catalogue)
+    try:
+        asked = scenario_of(scenario)
+        if target or recipe is not None:
+            from perfmodel.model.prediction.training.target import for_target, recipe_name
+
+            recipe = recipe_name(asked, recipe)
+            asked = for_target(asked, recipe, catalogue)
+        prediction = predict(asked, catalogue)
+        money = economics(prediction, conditions or Conditions(), catalogue)
+        if not target and recipe is None:
+            return Case(name, prediction, money, catalogue=catalogue)
+        from perfmodel.model.prediction.training.target import time_to_target
+
+        return Case(name, prediction, money, time_to_target(prediction, recipe, catalogue), catalogue)
+    except InputError as error:
+        raise error.under(name) from None

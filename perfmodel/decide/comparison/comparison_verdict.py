@@ -1,0 +1,187 @@
+"""The verdict of a comparison in a line, and notes on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from perfmodel.core.errors import InputError
+from perfmodel.core.units import show
+from perfmodel.decide.comparison.case import Case
+from perfmodel.decide.comparison.software import software_notes
+from perfmodel.decide.prices import Price, price_words
+from perfmodel.model.prediction.intervals.ratio import ratio_between
+from perfmodel.model.prediction.result import Ratio
+from perfmodel.workloads import workload
+from perfmodel.workloads.recipes.epochs_to_target import outside_published
+
+SAME = 5e-4
+"""Relative difference below which two predictions are called equal."""
+
+
+def verdict(cases: Sequence[Case]) -> str:
+    """One line: which is faster, by how much, at what cost, and which do not fit their memory."""
+    lacking: dict[str, list[str]] = {}
+    for case in cases:
+        if not case.prediction.memory.fits:
+            lacking.setdefault(case.prediction.memory.verdict.upper(), []).append(case.name)
+    return "; ".join(
+        [_order(cases), *(f"{word} its memory: {', '.join(of)}" for word, of in lacking.items())]
+    )
+
+
+def _order(cases: Sequence[Case]) -> str:
+    first, *others = cases
+    if not _same_work(cases):
+        report = ", ".join(f"{case.name} {show(case.prediction.iteration_time, 's')}" for case in cases)
+        return f"different work, so only the iterations can be compared: {report}"
+    if len(others) == 1:
+        return _against(first, others[0]) + _money(first, others[0])
+    fastest = max(cases, key=lambda case: case.rate)
+    speeds = ", ".join(f"{case.name} {case.rate / fastest.rate:.1%}" for case in cases if case is not fastest)
+    line = f"fastest: {fastest.name}; of its speed the others reach: {speeds}"
+    priced = [(cost, case.name) for case in cases if (cost := case.cost) is not None]
+    return f"{line}; cheapest per sample: {min(priced)[1]}" if len(priced) > 1 else line
+
+
+def _against(first: Case, other: Case) -> str:
+    ratio = other.rate / first.rate
+    unit = f"{first.prediction.sample}s/s"
+    rates = f"{other.rate:,.4g} against {first.rate:,.4g} {unit}"
+    if max(first.rate, other.rate) >= 1e4:
+        rates = f"{other.rate:,.0f} against {first.rate:,.0f} {unit}"
+    sure = ratio_between(other.prediction, first.prediction, first.name, other.catalogue)
+    if abs(ratio - 1) < SAME:
+        return f"{other.name} is as fast as {first.name}: {rates}{_suffices(first, other, sure)}"
+    faster = f"{ratio:.3g} times as fast as" if ratio > 1 else f"slower, at {ratio:.3g} of the speed of"
+    return f"{other.name} is {faster} {first.name} ({sure.words}): {rates}{_suffices(first, other, sure)}"
+
+
+def _ratios(cases: Sequence[Case]) -> list[str]:
+    """Say of each case how many times as fast it is as the first; the verdict does of two."""
+    known = ((case.name, ratio_to_first(case, cases)) for case in cases)
+    return [f"{name} is {ratio.sentence}" for name, ratio in known if ratio]
+
+
+def ratio_to_first(case: Case, cases: Sequence[Case]) -> Ratio | None:
+    """Return how many times as fast a case is as the first; None of that, or where works differ."""
+    first = cases[0]
+    if case is first or not _same_work(cases):
+        return None
+    return ratio_between(case.prediction, first.prediction, first.name, case.catalogue)
+
+
+ROUNDING = 1e-9
+"""Relative difference of speeds that are the same."""
+ENOUGH = 1.05
+"""Times as fast that a network may be predicted for the slower one to suffice, where the order is open."""
+
+
+def _suffices(first: Case, other: Case, ratio: Ratio) -> str:
+    """Say that the slower network suffices where the faster one brings little, and perhaps nothing.
+
+    Where something else than the links binds in both, that is said instead.
+    """
+    if ratio.low_80 is None or ratio.high_80 is None:
+        return ""
+    one, two = (case.prediction.scenario for case in (first, other))
+    differing = {name for name, value in one.items() if two.get(name) != value}
+    limit = first.prediction.network_limit
+    if differing & set(NETWORK) and limit is not None and limit == other.prediction.network_limit:
+        return f"; in both binds {limit}"
+    slower = one if ratio.value > 1 else two
+    is_open = ratio.low_80 <= 1 <= ratio.high_80
+    if differing == {"inter_link"} and is_open and max(ratio.value, 1 / ratio.value) < ENOUGH:
+        either = abs(ratio.value - 1) < ROUNDING
+        return "; either network suffices" if either else f"; {slower['inter_link']} suffices"
+    return ""
+
+
+def _money(first: Case, other: Case) -> str:
+    base, cost = first.cost, other.cost
+    if base is None or cost is None:
+        return ""
+    if abs(cost / base - 1) < SAME:
+        return ", at the same cost per sample"
+    return f", at {cost / base:.3g} times the cost per sample"
+
+
+def _same_work(cases: Sequence[Case]) -> bool:
+    asked = [(c.prediction.scenario["workload"], c.prediction.scenario.get("sequence_length")) for c in cases]
+    return all(work == asked[0] for work in asked)
+
+
+def notes(cases: Sequence[Case]) -> list[str]:
+    """Return what must be known beside the numbers: batches, where prices come from."""
+    lines = []
+    batches = {case.prediction.scenario["global_batch_size"] for case in cases}
+    if len(batches) > 1:
+        sizes = " and ".join(f"{case.prediction.scenario['global_batch_size']:,}" for case in cases)
+        lines.append(f"an iteration takes {sizes} samples: a larger batch may need more epochs")
+    lines += [f"{case.name}: {_trained(case.reached)}" for case in cases if case.reached is not None]
+    if len({case.prediction.scaling for case in cases}) > 1:
+        lines.append("speed-up and efficiency are of weak scaling in some and of strong scaling in others")
+    lines += _models(cases)
+    lines += dict.fromkeys(note for case in cases for note in _of_network(case))
+    lines += _limits(cases)
+    lines += software_notes(cases)
+    unpriced = [case.name for case in cases if case.cost is None]
+    if unpriced:
+        whose = "any of them" if len(unpriced) == len(cases) else ", ".join(unpriced)
+        lines.append(f"no price is known for {whose}: give --price, USD per hour of one node")
+    lines += [f"{case.name}: {price}" for case in cases if (price := _price(case))]
+    assumed = dict.fromkeys(line for case in cases if case.economics for line in case.economics["assumed"])
+    if len(cases) > 2:
+        lines = [*_ratios(cases), *lines]
+    return lines + ([f"assumed: {'; '.join(assumed)}"] if assumed else [])
+
+
+def _trained(reached: Mapping[str, Any]) -> str:
+    """Return how a case is trained, and whether its batch was published."""
+    beyond = "" if reached["within_range"] else f", at a batch {outside_published(*reached['batch_sizes'])}"
+    return f"{reached['recipe_words']}{beyond}"
+
+
+def _of_network(case: Case) -> list[str]:
+    """Say what the network of a case is predicted without; nothing of a file that is there no more."""
+    asked = case.prediction.scenario
+    try:
+        return workload(asked["workload"], asked.get("sequence_length")).notes
+    except InputError:
+        return []
+
+
+NETWORK = ("inter_link", "nics", "connections", "network_cap")
+"""Options of which a limit of the network may leave nothing."""
+
+
+def _limits(cases: Sequence[Case]) -> list[str]:
+    """Say what binds the network other than its links, where it matters to what is compared.
+
+    The verdict does where it is the same in both of two cases.
+    """
+    limits = {case.name: case.prediction.network_limit for case in cases}
+    known = {limit for limit in limits.values() if limit is not None}
+    if not known or (len(cases) == 2 and len(set(limits.values())) == 1):
+        return []
+    asked = [case.prediction.scenario for case in cases]
+    if all(one.get(name) == asked[0].get(name) for one in asked for name in NETWORK):
+        return []
+    return [f"{name}: the network's limit is {limit}" for name, limit in limits.items() if limit is not None]
+
+
+def _models(cases: Sequence[Case]) -> list[str]:
+    """Say which model answers for each case, where several do."""
+    models = {case.name: case.prediction.model for case in cases}
+    if len(set(models.values())) < 2:
+        return []
+    answered = ", ".join(f"{name} by the {model} model" for name, model in models.items() if model)
+    return [f"predicted {answered}: part of the difference is between the models"]
+
+
+def _price(case: Case) -> str | None:
+    """Where a known price comes from."""
+    price = case.economics and case.economics["price"]
+    if not price:
+        return None
+    return price_words(Price(**price))

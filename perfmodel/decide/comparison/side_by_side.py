@@ -1,0 +1,250 @@
+"""The table of a comparison: inputs that differ, quantities with their differences, and the verdict."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from perfmodel.core.errors import refusal
+from perfmodel.core.files.tables import Cell, Record, Table, aligned
+from perfmodel.core.units import UNITS, show, without_rounding
+from perfmodel.decide.comparison.case import Case
+from perfmodel.decide.comparison.comparison_verdict import notes, ratio_to_first, verdict
+from perfmodel.model.prediction.result import Ratio
+
+SAMPLES = 1e6
+"""Samples over which costs are compared: they do not depend on the batch."""
+SHOWN = (
+    "iteration_time",
+    "samples_per_second",
+    "scaling_efficiency",
+    "memory_bytes",
+    "cost_per_million_samples",
+)
+"""Quantities of the repr."""
+_FOLLOWING = ("nodes", "global_batch_size")
+"""Entries of a scenario that follow from the others."""
+
+
+class Row(BaseModel):
+    """One quantity of every case; None where a case does not have it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    quantity: str
+    """Its name in the vocabulary."""
+    unit: str
+    """Of values and differences."""
+    values: list[float | None]
+    """Of the cases, in order."""
+    differences: list[float | None]
+    """Less the first case's."""
+    relative: list[float | None]
+    """Over the first case's, less 1."""
+
+
+class Input(BaseModel):
+    """An option that is not the same in all cases."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    option: str
+    """Its name in a scenario."""
+    values: list[Cell]
+    """Of the cases, in order."""
+
+
+class Against(BaseModel):
+    """A case against the first."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    """Of the case."""
+    ratio: Ratio | None
+    """How many times as fast it is; None of the first, and where the work is not the same."""
+    model: str | None = None
+    """Which model answers for it."""
+
+
+class Comparison(BaseModel, Table):
+    """Cases against the first of them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    names: list[str]
+    """Of the cases, in order."""
+    inputs: list[Input]
+    """Options that are not the same in all cases."""
+    rows: list[Row]
+    """A row for each quantity."""
+    cases: list[Against]
+    """Each case against the first."""
+    verdict: str
+    """In a sentence: which is faster, or cheaper."""
+    notes: list[str]
+    """What to know of the comparison."""
+    scenarios: list[dict[str, Cell]]
+    """As they were understood."""
+
+    def records(self) -> list[Record]:
+        """Return a row for each quantity: the values, then differences and ratios from the second case on."""
+        return [self._record(row) for row in self.rows]
+
+    def _record(self, row: Row) -> Record:
+        record: Record = {"quantity": row.quantity, "unit": row.unit}
+        record |= dict(zip(self.names, row.values, strict=True))
+        changes = zip(self.names[1:], row.differences[1:], row.relative[1:], strict=True)
+        for name, difference, relative in changes:
+            record |= {f"{name} difference": difference, f"{name} relative": relative}
+        return record
+
+    def to_json(self) -> str:
+        """Return what ``perfmodel compare --json`` prints."""
+        return json.dumps(self.model_dump(mode="json"))
+
+    def __repr__(self) -> str:
+        cells = [
+            (row.quantity.replace("_", " "), *(_shown(value, row.unit) for value in row.values))
+            for row in self.rows
+            if row.quantity in SHOWN
+        ]
+        return aligned(f"Comparison: {self.verdict}", ("", *self.names), cells)
+
+    __str__ = __repr__
+
+
+def _shown(value: float | None, unit: str) -> str:
+    if value is None:
+        return "-"
+    return show(value, unit) if unit in UNITS else f"{value:.4g} {unit}"
+
+
+def compare(cases: Sequence[Case]) -> Comparison:
+    """Set predictions beside the first of them.
+
+    Raises
+    ------
+    InputError : fewer than two cases, or two of one name
+
+    Examples
+    --------
+    Twice the accelerators, the same batch on each:
+
+    >>> from perfmodel.decide.comparison import case_of
+    >>> from perfmodel.model.options.scenario import Scenario
+    >>> one, two = (case_of(f"{n} GPUs", Scenario(gpus=n)) for n in (8, 16))
+    >>> found = compare([one, two])
+    >>> [entry.option for entry in found.inputs]
+    ['world_size']
+    >>> found.verdict.startswith("16 GPUs is 1.9")
+    True
+    """
+    names = [case.name for case in cases]
+    if len(cases) < 2:
+        raise refusal("compare.too_few", "scenarios")
+    for name in names:
+        if names.count(name) > 1:
+            raise refusal("compare.twice", "names", name=name)
+    return Comparison(
+        names=names,
+        inputs=_inputs(cases),
+        rows=_rows(cases),
+        cases=[
+            Against(name=case.name, ratio=ratio_to_first(case, cases), model=case.prediction.model)
+            for case in cases
+        ],
+        verdict=verdict(cases),
+        notes=notes(cases),
+        scenarios=[case.prediction.scenario for case in cases],
+    )
+
+
+def _inputs(cases: Sequence[Case]) -> list[Input]:
+    asked = [case.prediction.scenario for case in cases]
+    options = dict.fromkeys(key for scenario in asked for key in scenario)
+    result = []
+    for option in options:
+        values = [scenario.get(option) for scenario in asked]
+        if any(value != values[0] for value in values):
+            result.append(Input(option=option, values=values))
+    said = [entry for entry in result if entry.option not in _FOLLOWING]
+    strong = {case.prediction.scaling for case in cases} == {"strong"}
+    return [entry for entry in result if strong and entry.option == "global_batch_size"] + said
+
+
+def _rows(cases: Sequence[Case]) -> list[Row]:
+    columns = [_quantities(case) for case in cases]
+    rows = []
+    for quantity, unit in dict.fromkeys(key for column in columns for key in column):
+        values = [column.get((quantity, unit)) for column in columns]
+        if any(values):
+            rows.append(_row(quantity, unit, values))
+    return rows
+
+
+def _row(quantity: str, unit: str, values: list[float | None]) -> Row:
+    base = values[0]
+    differences = [None if value is None or base is None else value - base for value in values]
+    relative = [None if value is None or not base else value / base - 1 for value in values]
+    return Row(
+        quantity=quantity,
+        unit=unit,
+        values=values,
+        differences=[None, *differences[1:]],
+        relative=[None, *relative[1:]],
+    )
+
+
+def _quantities(case: Case) -> dict[tuple[str, str], float | None]:
+    """Every quantity worth comparing, with its unit, in the order it is shown."""
+    answer = case.prediction
+    rows: dict[tuple[str, str], float | None] = {("iteration_time", "s"): answer.iteration_time}
+    rows |= {
+        (name, "s"): without_rounding(time, answer.iteration_time) for name, time in answer.terms.items()
+    }
+    rows |= {
+        ("samples_per_second", "1/s"): answer.samples_per_second,
+        ("tokens_per_second", "1/s"): answer.tokens_per_second,
+        ("speedup", "1"): answer.speedup,
+        ("scaling_efficiency", "1"): answer.scaling_efficiency,
+        ("communication_time", "s"): answer.communication_time,
+        ("epoch_time", "s"): answer.epoch_time,
+        ("time_to_target", "s"): case.reached["time"] if case.reached else None,
+        ("cost_to_target", "USD"): case.cost_to_target,
+        ("mfu", "1"): answer.mfu,
+        ("mfu_nominal", "1"): answer.mfu_nominal,
+        ("memory_bytes", "B"): answer.memory.bytes,
+    }
+    if case.economics is not None:
+        price, one, run = (case.economics[key] for key in ("price", "per_iteration", "run"))
+        rows["price_per_hour", "USD/h"] = _per_hour(
+            answer.scenario["nodes"], price, case.economics["servers"]
+        )
+        per = SAMPLES / answer.scenario["global_batch_size"]
+        rows["cost_per_million_samples", "USD"] = _scaled(one["cost"], per)
+        rows["energy_per_million_samples", "kWh"] = _scaled(one["energy"], per)
+        rows["carbon_per_million_samples", "g"] = _scaled(one["carbon"], per)
+        if run:
+            rows |= {
+                ("run_time", "s"): run["time"],
+                ("run_cost", "USD"): run["cost"],
+                ("run_energy", "kWh"): run["energy"],
+                ("run_carbon", "g"): run["carbon"],
+            }
+    return rows
+
+
+def _per_hour(nodes: int, price: dict[str, Any] | None, servers: dict[str, Any] | None) -> float | None:
+    """Of all machines of a job [$/h]; None where one's price is unknown."""
+    if price is None or (servers and servers["price"] is None):
+        return None
+    of_servers = servers["count"] * servers["price"]["usd_per_hour"] if servers else 0.0
+    return float(nodes * price["usd_per_hour"] + of_servers)
+
+
+def _scaled(value: float | None, factor: float) -> float | None:
+    return None if value is None else value * factor

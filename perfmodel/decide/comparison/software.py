@@ -1,0 +1,181 @@
+"""What tells the predictions of one job by several software apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from perfmodel.core.errors import InputError
+from perfmodel.core.units import show
+from perfmodel.decide.comparison.case import Case
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.releases import release
+from perfmodel.hardware.software import Release, learned_year
+from perfmodel.model.fitted.learned import origins
+from perfmodel.model.fitted.ledger_scales import TRANSFORMERS
+from perfmodel.model.options.scenario import scenario_of
+from perfmodel.model.setting.resolve import Setting, resolve
+from perfmodel.model.setting.sharing import has_layouts
+from perfmodel.model.transformers import job
+from perfmodel.model.transformers.computation import case_of_whole
+from perfmodel.model.transformers.evaluate import case_of_setting
+from perfmodel.model.transformers.job import job_of
+from perfmodel.model.transformers.parameters import fitted
+from perfmodel.model.transformers.step import step_of
+
+FACTS: dict[str, tuple[str, str]] = {
+    "fused": ("elementwise operations fused", "a kernel for each elementwise operation"),
+    "unfused_transformer": (
+        "a transformer's small operations in kernels of their own",
+        "in the usual kernels",
+    ),
+    "channels_first": ("images channels first", "images channels last"),
+    "python_replicas": ("replicas copied out in Python", "replicas copied out natively"),
+    "pipelined_servers": ("servers answer block by block", "servers answer whole tensors"),
+    "adds_gradients": ("gradients added to cleared buffers", "gradients written once"),
+    "native_decoding": ("decoding by compiled code", "decoding by Python workers"),
+    "winograd": ("Winograd's algorithm: {}", ""),
+    "server_shards": ("gradients dealt out to servers: {}", ""),
+}
+"""What a fact means for the time of a step, where it holds and where it does not; ``{}`` is its value."""
+
+EFFECTS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "slow_start": ("a trainer around the step", ("step_slow", "step")),
+    "launch": ("who launches kernels", ("launch", "launch_compiled", "launch_checkpointed")),
+    "pace": ("how well kernels are chosen", ("early", "eager", "deepspeed", "xla")),
+    "fused": ("elementwise operations fused or not", ("fusion", "loose_scores")),
+    "unfused": ("small operations in kernels of their own", ("unfused",)),
+    "activations_in_32": ("norms and activations in fp32", ()),
+    "added_gradient_bytes": ("gradients added to cleared buffers", ()),
+    "flash": ("the kernel of attention", ("flash", "score")),
+    "newest_flash": ("the generation of that kernel", ("flash_newest", "flash_hopper")),
+    "biased_attention": ("scores with a bias", ("biased",)),
+    "hides_data": ("gradients during the backward pass or after it", ("between", "inside")),
+    "hides_tensor": ("tensor parallelism's traffic hidden or not", ("tensor_hidden",)),
+    "gradient_bytes": ("bytes of a gradient", ("between", "inside")),
+    "casts_weights": ("weights cast for every micro-batch", ("update",)),
+    "pads_vocabulary": ("a padded vocabulary or not", ("odd_vocabulary",)),
+    "checkpoints_operations": ("what is computed again", ("selective",)),
+}
+"""Facts of software on a transformer: in words, and the learned numbers by which they move a step, if any."""
+NOTED = 0.1
+"""Share of the difference of two steps from which on what makes it is named."""
+MOST_SOURCES = 3
+"""Of a learned number, that are named."""
+
+
+def facts_apart(releases: Sequence[Release], fields: Iterable[str]) -> list[list[str]]:
+    """Return what each of several releases states that not all of them do, in words.
+
+    Parameters
+    ----------
+    releases : to distinguish
+    fields : keys of ``FACTS``: what matters
+
+    >>> facts_apart([Release(), Release(fused=True)], ["fused", "winograd"])
+    [['a kernel for each elementwise operation'], ['elementwise operations fused']]
+    """
+    stated: list[list[str]] = [[] for _ in releases]
+    for field in fields:
+        values = [getattr(each, field) for each in releases]
+        if len(set(values)) > 1:
+            for words, value in zip(stated, values, strict=True):
+                words.append(FACTS[field][value is False].format(value))
+    return stated
+
+
+def software_notes(cases: Sequence[Case]) -> list[str]:
+    """Return what is known of software that differs: all that tells its predictions apart."""
+    scenarios = [case.prediction.scenario for case in cases]
+    catalogues = {one["framework"]: case.catalogue for one, case in zip(scenarios, cases, strict=True)}
+    if len(catalogues) < 2:
+        return []
+    learned = [line for other in cases[1:] for line in _apart(cases[0], other)]
+    if learned or any(case.prediction.layout is not None for case in cases):
+        return learned
+    strategies = {one["strategy"] for one in scenarios}
+    matters = {
+        "image": ["fused", "adds_gradients", "channels_first", "winograd"],
+        "sequence": ["fused", "adds_gradients", "unfused_transformer"],
+    }.get(cases[0].prediction.sample, ["fused", "adds_gradients"])
+    matters += ["native_decoding"] if "real" in {one["input"] for one in scenarios} else []
+    matters += ["python_replicas"] if "data-parallel-single-process" in strategies else []
+    matters += ["pipelined_servers", "server_shards"] if "parameter-server" in strategies else []
+    releases = [release(name, catalogue) for name, catalogue in catalogues.items()]
+    lines = [
+        f"{name}: {'; '.join(facts)}"
+        for name, facts in zip(catalogues, facts_apart(releases, matters), strict=True)
+        if facts
+    ]
+    reasons = ["what is stated of them"] if lines else []
+    reasons += ["the year of the software"] if len(set(map(learned_year, catalogues))) > 1 else []
+    if not reasons:
+        return ["nothing that is stated tells these frameworks apart: they are predicted alike"]
+    by = " and ".join(reasons)
+    return [*lines, f"frameworks differ by {by}; measured ones lie further apart than predicted"]
+
+
+def _apart(first: Case, other: Case) -> list[str]:
+    """Return what was learned of software that makes one transformer's step longer than another's.
+
+    Nothing of jobs that differ in more than software, and of software that takes as long.
+    """
+    fast, slow = sorted((first, other), key=lambda case: case.prediction.iteration_time)
+    if not _differ_in_software(fast, slow):
+        return []
+    one, two = (_setting(case) for case in (fast, slow))
+    if one is None or two is None or not has_layouts(one.workload):
+        return []
+    at, apart = (case_of_whole(each) if each.layout is None else case_of_setting(each) for each in (one, two))
+    longer = _time(apart) - _time(at)
+    parts = {name: _time(apart) - _time(each) for name, each in _with_each_fact_of(at, apart).items()}
+    named = sorted((time, name) for name, time in parts.items() if time > NOTED * longer)
+    reasons = [f"{show(time, 's')} by {_because(name)}" for time, name in reversed(named)]
+    if not reasons:
+        return []
+    return [f"{two.software} takes {show(longer, 's')} longer than {one.software}: {'; '.join(reasons)}"]
+
+
+def _setting(case: Case) -> Setting | None:
+    """Return the setting of a case; None where what it names is no longer known."""
+    try:
+        return resolve(scenario_of(case.prediction.scenario), Catalogue.of(case.catalogue))
+    except InputError:
+        return None
+
+
+def _differ_in_software(one: Case, other: Case) -> bool:
+    """Whether two jobs differ in software, and else in nothing but what its replicas share by themselves."""
+    jobs = (case.prediction.scenario for case in (one, other))
+    first, second = ({key: value for key, value in job.items() if key != "sharding"} for job in jobs)
+    return {key for key in first if first[key] != second.get(key)} == {"framework"}
+
+
+def _with_each_fact_of(of: job.Case, case: job.Case) -> dict[str, job.Case]:
+    """Return a case with each fact, or with the sharding, that another has differently, by the fact."""
+    differing = (name for name in EFFECTS if getattr(case.stack, name) != getattr(of.stack, name))
+    result = {
+        name: case._replace(stack=case.stack._replace(**{name: getattr(of.stack, name)}))
+        for name in differing
+    }
+    if case.layout.sharding != of.layout.sharding:
+        result["sharding"] = case._replace(layout=case.layout._replace(sharding=of.layout.sharding))
+    return result
+
+
+def _time(case: job.Case) -> float:
+    return float(step_of(job_of(case), fitted().parameters).iteration_time)
+
+
+def _because(fact: str) -> str:
+    """Return a fact in words, with the sources of the runs that taught its effect."""
+    if fact == "sharding":
+        return "what replicas share"
+    words, numbers = EFFECTS[fact]
+    if not numbers:
+        return words
+    taught: dict[str, float] = {}
+    for name in numbers:
+        for source, share in origins(TRANSFORMERS)[name].sources.items():
+            taught[source] = max(taught.get(source, 0.0), share)
+    most = sorted(taught, key=lambda source: -taught[source])[:MOST_SOURCES]
+    return f"{words} (learned from runs of {', '.join(most)})"

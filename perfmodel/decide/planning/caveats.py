@@ -1,0 +1,89 @@
+"""What makes plans less sure than they look: machines nobody measured, and batches that train worse."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from perfmodel.decide.planning.results import SearchResult
+from perfmodel.model.prediction.intervals.bound import clipped_words
+from perfmodel.workloads.recipes.epochs_to_target import EpochsFit
+
+Row = dict[str, Any]
+
+MORE_EPOCHS = 1.05
+"""Growth of the epochs with a plan's batch, above which given epochs are questioned."""
+
+
+def extrapolated(result: SearchResult) -> list[str]:
+    """Return why the interval of the plan chosen is wider, and on what else of the front nobody measured."""
+    chosen = result.chosen
+    interval = result.predicted(chosen).interval if chosen is not None else None
+    lines = []
+    if interval is not None and interval.wider_because:
+        lines.append(f"the interval of the plan chosen is wider because: {'; '.join(interval.wider_because)}")
+    if interval is not None and interval.clipped_at is not None:
+        lines.append(f"of its iterations, the interval is cut at {clipped_words(interval)}")
+    first = {row["accelerator"]: row for row in reversed(result.front)}
+    unseen = [
+        name
+        for name, row in reversed(first.items())
+        if (chosen is None or name != chosen["accelerator"])
+        and (its := result.predicted(row).interval) is not None
+        and any(name in reason for reason in its.wider_because)
+    ]
+    if unseen:
+        lines.append(f"other plans of the front rest on specs: no measured run on {', '.join(unseen)}")
+    return lines
+
+
+def harder_batches(result: SearchResult) -> list[str]:
+    """Return what the batches of the chosen and the fastest plans cost in epochs, where that is not counted.
+
+    A run of a given length is held against what published runs of the workload took to their target.
+    """
+    if result.fit is not None:
+        return []
+    goal = result.goal
+    return harder(goal.published(), result.chosen, result.fastest, result.front, goal.budget is not None)
+
+
+def harder(
+    published: EpochsFit | None,
+    chosen: Row | None,
+    fastest: Row | None,
+    front: Sequence[Row],
+    has_budget: bool,
+) -> list[str]:
+    """Return the same of plans: the one chosen, the fastest within the budget where there is one, the front.
+
+    Parameters
+    ----------
+    published : of the workload's epochs against its batch; None where nothing is
+    """
+    if published is None:
+        return []
+    within = {"the fastest within the budget": fastest} if has_budget else {}
+    rows = {"the plan chosen": chosen, **within, "the fastest": front[0] if front else None}
+    counted = "epochs" if published.unit == "epochs" else "samples"
+    grown, short, seen = [], [], set()
+    for which, row in rows.items():
+        batch = row["global_batch_size"] if row else None
+        if row is None or batch in seen:
+            continue
+        seen.add(batch)
+        needed = float(published.epochs(batch))
+        growth, given = needed / published.smallest_epochs, row[counted]
+        if growth > MORE_EPOCHS:
+            grown.append(f"{growth:.2f} times at a global batch of {batch:,} ({which})")
+        if given is not None and MORE_EPOCHS * given < needed:
+            short.append(f"{batch:,} takes {needed:,.4g} ({which})")
+    lines = []
+    if grown:
+        lines.append(
+            f"to reach {published.target}, published runs take more {counted} than at small batches: "
+            f"{', '.join(grown)}; without --epochs and --samples that is counted"
+        )
+    if short:
+        lines.append(f"too few {counted} to reach {published.target}: a global batch of {', '.join(short)}")
+    return lines

@@ -1,0 +1,306 @@
+"""What each of several purchases adds to a fleet, what it costs, and when it pays back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from perfmodel.core.errors import InputError, refusal
+from perfmodel.core.problem import Words
+from perfmodel.core.units import plural
+from perfmodel.decide.planning.fleets.job import Job
+from perfmodel.decide.planning.fleets.market import Market, check_used, purchase_of, work_value
+from perfmodel.decide.planning.fleets.proposals import RDMA, proposals
+from perfmodel.decide.planning.fleets.result import (
+    FleetOption,
+    Fleets,
+    Kind,
+    LeftOut,
+    Payback,
+    Purchase,
+    WorkValue,
+)
+from perfmodel.decide.planning.fleets.spread import interval_of, ratio_of
+from perfmodel.decide.planning.fleets.step import FleetStep, Policy, Refused, steps_of
+from perfmodel.decide.planning.fleets.verdict import notes_of, words_of
+from perfmodel.decide.planning.fleets.written import (
+    Addition,
+    Fleet,
+    joined,
+    rate_words,
+    read_addition,
+    read_fleet,
+)
+from perfmodel.decide.prices import DEFAULT_SERVICE_YEARS, HOUR, YEAR
+from perfmodel.equations.fleets import payback_time
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.prediction.result import Ratio
+
+HAVE = "what you have"
+
+
+class Length(NamedTuple):
+    """How long a run is; at most one is given."""
+
+    epochs: float | None = None
+    samples: float | None = None
+    tokens: float | None = None
+
+
+def fleets(
+    job: Job,
+    have: str,
+    buy: Sequence[str] = (),
+    market: Market | None = None,
+    length: Length | None = None,
+    deadline: float | None = None,
+) -> Fleets:
+    """Return what each option adds to a fleet.
+
+    Parameters
+    ----------
+    job : that the fleet trains
+    have : the fleet, such as ``8 x dgx-a100-80gb@ib-hdr-200g``
+    buy : options, such as ``4 x dgx-h100`` or ``ib-ndr-400g``; by default those of ``proposals``
+    market : prices; by default those of the catalogue
+    length, deadline : of a run; by default not known
+
+    Raises
+    ------
+    InputError : something unknown; the job does not run on the fleet as it is; no option can be predicted
+    """
+    catalogue, market = job.catalogue, market or Market()
+    fleet = joined(read_fleet(have, catalogue), catalogue)
+    samples = _samples(job, length or Length())
+    if deadline is not None and samples is None:
+        raise refusal("length.deadline")
+    refused: list[Refused] = []
+    ways = {step.policy: step for step in steps_of(job, fleet, refused)}
+    before = max(ways.values(), key=lambda step: step.samples_per_second)
+    value = work_value(fleet, market, catalogue)
+    case = _Case(job, ways, before, market, value, samples, deadline)
+    own = _option(case, before, None, False)
+    additions = [read_addition(text, catalogue) for text in (buy or proposals(fleet, catalogue))]
+    check_used(market, fleet, additions)
+    options: list[FleetOption] = []
+    left_out = _without(refused, HAVE)
+    for addition in dict.fromkeys(additions):
+        try:
+            larger = joined(read_fleet(have, catalogue), catalogue, addition, fleet.network)
+            refused = []
+            steps = steps_of(job, larger, refused)
+            options += [_option(case, step, addition, not buy) for step in steps]
+            left_out += _without(refused, addition.words)
+        except InputError as error:
+            left_out.append(LeftOut.model_construct(option=addition.words, reason=str(error)))
+    if not options:
+        raise refusal("fleet.bought", option_=left_out[-1].option, reason=left_out[-1].reason)
+    answer = Fleets.model_construct(
+        workload=str(before.parts[0].prediction.scenario["workload"]),
+        headline=_headline(before, fleet, job),
+        have=own,
+        ways={policy: step.samples_per_second for policy, step in ways.items()},
+        options=options,
+        left_out=left_out,
+        work_value=value,
+        samples=samples,
+        deadline=deadline,
+        words=[],
+        notes=[],
+    )
+    life = _life(market)
+    return answer.model_copy(update={"words": words_of(answer), "notes": notes_of(answer, market, life)})
+
+
+def _without(refused: Sequence[Refused], name: str) -> list[LeftOut]:
+    return [LeftOut.model_construct(option=f"{name}, {one.policy}", reason=one.reason) for one in refused]
+
+
+class _Case(NamedTuple):
+    job: Job
+    ways: Mapping[Policy, FleetStep]
+    """The fleet as it is, by how it shares samples."""
+    before: FleetStep
+    """The fastest of them."""
+    market: Market
+    value: WorkValue | None
+    samples: float | None
+    deadline: float | None
+
+
+def _samples(job: Job, length: Length) -> float | None:
+    given = [name for name, value in length._asdict().items() if value is not None]
+    if len(given) > 1:
+        raise refusal("options.one_of", known=Words(" and ".join(f"--{name}" for name in given)))
+    if length.tokens is not None:
+        if not job.network.sequence_length:
+            raise refusal("length.no_tokens", name=job.network.id)
+        return length.tokens / job.network.sequence_length
+    if length.epochs is None:
+        return length.samples
+    if not job.network.dataset_samples:
+        raise refusal("length.unknown_data_set", workload=job.network.id)
+    return length.epochs * job.network.dataset_samples
+
+
+def _option(case: _Case, step: FleetStep, addition: Addition | None, proposed: bool) -> FleetOption:
+    ratio = purchase = payback = cost = worth = None
+    before = case.ways.get(step.policy, case.before)
+    interval = interval_of(step)
+    run = None if case.samples is None else case.samples / step.samples_per_second
+    if addition is not None:
+        ratio = ratio_of(step, before, HAVE, case.job.catalogue)
+        purchase = purchase_of(addition, step, before, case.market, case.job.catalogue)
+        if case.value is not None:
+            payback = _payback(case, ratio, purchase, run)
+            worth = _worth(case, case.value, ratio, purchase)
+    if case.value is not None and run is not None:
+        cost = _cost(case.value, case.market, purchase, run)
+    layout = step.parts[0].prediction.layout
+    tokens = case.job.network.sequence_length
+    return FleetOption.model_construct(
+        option=HAVE if addition is None else addition.words,
+        policy=step.policy,
+        proposed=proposed,
+        machines=step.fleet.machines,
+        gpus=step.fleet.gpus,
+        network=step.fleet.network,
+        nics=step.fleet.nics,
+        idle_machines=step.idle,
+        kinds=[_kind(part) for part in step.parts],
+        paced_by=None if len(step.parts) == 1 else str(step.slowest),
+        layout=dict(layout) if layout else None,
+        iteration_time=step.iteration_time,
+        interval=interval,
+        global_batch_size=round(step.samples),
+        samples_per_second=step.samples_per_second,
+        tokens_per_second=step.samples_per_second * tokens if tokens else None,
+        ratio=ratio,
+        run_time=run,
+        run_time_low_80=_scaled(run, step, interval.low_80 if interval else None),
+        run_time_high_80=_scaled(run, step, interval.high_80 if interval else None),
+        meets_deadline=None if run is None or case.deadline is None else run <= case.deadline,
+        purchase=purchase,
+        payback=payback,
+        cost_of_run=cost,
+        worth=worth,
+        notes=[
+            *_idle(step, HAVE if addition is None else addition.words),
+            *([] if addition is None else _of_network(step, before, addition, case.job.catalogue)),
+            *_caveats(step, before),
+        ],
+    )
+
+
+def _kind(part: Any) -> Kind:
+    return Kind.model_construct(
+        machines=part.group.machines,
+        name=part.group.name,
+        node=part.group.node,
+        accelerator=part.group.accelerator,
+        gpus=part.group.gpus,
+        samples_per_gpu=part.samples,
+        own_time=part.own_time,
+        exposed_time=part.exposed_time,
+        exchange_time=part.exchange_time,
+        alone_time=part.prediction.iteration_time,
+    )
+
+
+def _scaled(run: float | None, step: FleetStep, end: float | None) -> float | None:
+    return None if run is None or end is None else run * end / step.iteration_time
+
+
+def _caveats(step: FleetStep, before: FleetStep) -> list[str]:
+    """What is said of the fleet's predictions that was not said of the fleet before."""
+    known = {line for part in before.parts for line in part.prediction.warnings}
+    new = [line for part in step.parts for line in part.prediction.warnings if line not in known]
+    return list(dict.fromkeys(line for line in new if not line.startswith("stragglers cap")))
+
+
+def _of_network(step: FleetStep, before: FleetStep, addition: Addition, catalogue: Catalogue) -> list[str]:
+    """What a new network hangs on, and what limits both where it adds nothing."""
+    now, then = step.fleet.network, before.fleet.network
+    if now == then or now is None or then is None:
+        return []
+    old, new = catalogue.link(then), catalogue.link(now)
+    notes = []
+    if old.passes_kernel and new.kind in RDMA and old.bandwidth.value == new.bandwidth.value:
+        notes.append(f"{addition.words}: on the ports of {then}, if their adapters do RDMA")
+    limits = [each.parts[0].prediction.network_limit for each in (step, before)]
+    if limits[0] is not None and limits[0] == limits[1]:
+        notes.append(f"{addition.words}: on both networks binds {limits[0]}")
+    return notes
+
+
+def _idle(step: FleetStep, name: str) -> list[str]:
+    if not step.idle:
+        return []
+    every, stay = step.fleet.machines, "stays" if step.idle == 1 else "stay"
+    return [
+        f"{name}: {step.idle} of {every} machines {stay} idle: {every - step.idle} are shared out faster, as "
+        "tensors, stages, replicas and the batch divide"
+    ]
+
+
+def _life(market: Market) -> float:
+    """Until a purchase is written off [s], of the time at work."""
+    said = market.conditions
+    return (said.service_years or DEFAULT_SERVICE_YEARS) * YEAR * (said.used_fraction or 1.0)
+
+
+def _running(purchase: Purchase) -> float:
+    """Rent and electricity [USD/h]."""
+    return (purchase.rent or 0.0) + purchase.electricity
+
+
+def _payback(case: _Case, ratio: Ratio, purchase: Purchase, run: float | None) -> Payback | None:
+    if case.value is None or purchase.capital is None:
+        return None
+    capital, running = purchase.capital, _running(purchase)
+    value = case.value.usd_per_hour
+
+    def until(speed: float | None) -> float | None:
+        if speed is None or value * (speed - 1) <= running:
+            return None
+        return float(payback_time(capital, value / HOUR, speed, running / HOUR))
+
+    time = until(ratio.value)
+    used = case.market.conditions.used_fraction or 1.0
+    return Payback.model_construct(
+        gain_per_hour=value * (ratio.value - 1) - running,
+        time=time,
+        soonest_80=until(ratio.high_80),
+        latest_80=until(ratio.low_80),
+        calendar_time=None if time is None else time / used,
+        jobs=None if time is None or run is None else time / run,
+        within_life=time is not None and time <= _life(case.market),
+    )
+
+
+def _worth(case: _Case, value: WorkValue, ratio: Ratio, purchase: Purchase) -> float:
+    """What the work added is worth until it is written off, less electricity and known rents [USD]."""
+    gain = value.usd_per_hour * (ratio.value - 1) - _running(purchase)
+    return max(0.0, gain * _life(case.market) / HOUR)
+
+
+def _cost(value: WorkValue, market: Market, purchase: Purchase | None, run: float) -> float | None:
+    """What an hour of all machines stands for, over a run [USD]."""
+    hourly = value.usd_per_hour
+    if purchase is not None:
+        if purchase.capital is None:
+            return None
+        hourly += purchase.capital / (_life(market) / HOUR) + _running(purchase)
+    return hourly * run / HOUR
+
+
+def _headline(before: FleetStep, fleet: Fleet, job: Job) -> str:
+    first = before.parts[0].prediction
+    asked = first.scenario
+    batch = f"batch {asked['local_batch_size']} each"
+    if first.layout is not None or first.scaling == "strong" or len(before.parts) > 1:
+        samples = round(before.samples)
+        batch = f"{samples:,} {plural(first.sample, samples)} a step"
+    return (
+        f"{asked['workload']} on {fleet} ({rate_words(fleet, job.catalogue)}), {asked['precision']}, {batch}"
+    )

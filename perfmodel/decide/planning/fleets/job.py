@@ -1,0 +1,137 @@
+"""The job that a fleet trains: predicted on any number of machines of one kind, by copies or by a layout."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from perfmodel.core.errors import refusal
+from perfmodel.core.problem import Words
+from perfmodel.decide.planning.fleets.written import Fleet, Group
+from perfmodel.decide.planning.goal import OF_LAYOUT, Goal
+from perfmodel.decide.planning.layouts import fastest_layout
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.fitted.calibration import Calibration, constants_of
+from perfmodel.model.input.data import fed_with
+from perfmodel.model.options.laid_out import laid_out
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import Prediction, predict
+from perfmodel.model.setting.resolve import resolve
+from perfmodel.model.setting.sharing import sharing_option, stack_of
+from perfmodel.workloads import workload
+from perfmodel.workloads.workload import Workload
+
+Layout = Mapping[str, Any]
+"""Degrees, sharding, recomputation, micro-batch and micro-batches of one replica."""
+
+
+class Job:
+    """One training job, the same whatever it runs on."""
+
+    def __init__(
+        self, options: Mapping[str, Any], catalogue: Catalogue, constants: Calibration | None = None
+    ) -> None:
+        """Take the options of a scenario: none of its machine, network or number of accelerators.
+
+        Raises
+        ------
+        InputError : as ``Scenario``; a strategy other than all-reduce
+        """
+        self.catalogue, self.constants = catalogue, constants_of(constants)
+        asked = Scenario(**options)
+        self.scenario = laid_out(asked) if sharing_option(asked) else asked
+        if self.scenario.strategy != "all-reduce":
+            raise refusal("fleet.strategy", strategy=self.scenario.strategy)
+        self._predicted: dict[Any, Prediction] = {}
+
+    @cached_property
+    def network(self) -> Workload:
+        """The network, with its samples."""
+        asked = self.scenario
+        data = (asked.dataset, asked.dataset_samples, asked.sample_bytes)
+        return fed_with(workload(asked.workload, asked.sequence_length), *data)
+
+    def on(self, group: Group, fleet: Fleet, **changed: Any) -> Prediction:
+        """Return the job on as many accelerators as a fleet has, all of one kind, on its network.
+
+        Parameters
+        ----------
+        group : whose machines are meant
+        fleet : how many accelerators there are in all, and what joins machines
+        changed : options of this prediction alone, such as a batch or a layout
+
+        Raises
+        ------
+        InputError : as ``predict``
+        """
+        key = (group.kind, fleet.gpus, fleet.network, fleet.nics, tuple(sorted(changed.items())))
+        if key not in self._predicted:
+            scenario = self._scenario(group, fleet).model_copy(update=changed)
+            self._predicted[key] = predict(scenario, self.catalogue, self.constants)
+        return self._predicted[key]
+
+    def _scenario(self, group: Group, fleet: Fleet) -> Scenario:
+        node = self.catalogue.node(group.node)
+        options: dict[str, Any] = {
+            "node": group.node,
+            "accelerator": group.accelerator,
+            "world_size": fleet.gpus,
+        }
+        if fleet.gpus > group.accelerators and fleet.network is not None:
+            if fleet.network != node.inter_link:
+                options["inter_link"] = fleet.network
+            if fleet.nics != (node.nics or 1):
+                options["nics"] = fleet.nics
+        return self.scenario.model_copy(update=options)
+
+    def layout(self, group: Group, fleet: Fleet) -> Layout | None:
+        """Return the fastest layout that fits on a fleet of one kind; None where copies are trained.
+
+        In a mixed fleet each replica lies on machines of one kind: no step is predicted of tensors, stages
+        or experts that unlike machines share.
+
+        Raises
+        ------
+        InputError : no layout fits, or none divides the network and its batch
+        """
+        scenario = self._scenario(group, fleet)
+        stack = stack_of(
+            scenario, self.network, self.catalogue.accelerator(group.accelerator), self.catalogue
+        )
+        if stack is None:
+            return None
+        asked = {
+            "framework": stack,
+            "micro_batch_size": 1,
+            "local_batch_size": None,
+            "global_batch_size": None,
+        }
+        setting = resolve(scenario.model_copy(update=asked), self.catalogue)
+        whole = math.gcd(*(one.gpus for one in fleet.groups)) if len(fleet.groups) > 1 else None
+        given = self.scenario.global_batch_size
+        goal = _goal(workload=self.scenario.workload, samples=1.0, global_batch_size=given)
+        batch = goal.batch_of_layouts(self.network, fleet.gpus)
+        plan, _, reason = fastest_layout(goal, setting, self.network, self.constants, whole)
+        if plan is None:
+            kinds = "" if whole is None else f", replicas on {fleet}"
+            raise refusal(
+                "fleet.reason",
+                reason=Words(reason),
+                workload=self.scenario.workload,
+                gpus=fleet.gpus,
+                accelerator=group.accelerator,
+                batch=batch,
+                kinds=kinds,
+            )
+        return {name: plan["layout"][name] for name in OF_LAYOUT} | {
+            "framework": stack,
+            "local_batch_size": None,
+            "global_batch_size": None,
+        }
+
+
+def _goal(**given: Any) -> Goal:
+    """A goal of which layouts take the network and its batch alone."""
+    return Goal(**given)

@@ -1,0 +1,81 @@
+"""What to try where nobody says what to buy: more of the same, faster networks, newer machines."""
+
+from __future__ import annotations
+
+from perfmodel.decide.planning.fleets.written import Fleet, Group
+from perfmodel.hardware.accelerator import Accelerator
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.link import Link
+from perfmodel.hardware.node import Node
+
+MOST = 2
+"""Of networks and of machines."""
+RDMA = ("roce", "rdma")
+"""Kinds of links that are Ethernet's ports without the kernel's TCP."""
+
+
+def proposals(have: Fleet, catalogue: Catalogue) -> list[str]:
+    """Return additions as they may be typed.
+
+    Half as many and as many again of the machines there are most of.  Of machines of one's own RDMA on the
+    same ports where they use TCP, and the next faster networks of the same kind.  Half as many machines with
+    the next faster accelerators in as many a machine, of the same provider or, as here, of none, whose
+    network joins with the one there is.
+    """
+    group = max(have.groups, key=lambda one: one.machines)
+    half = -(-group.machines // 2)
+    network = f"@{have.network}" if have.network and catalogue.node(group.node).inter_link is None else ""
+    kind = f"/{group.accelerator}" if catalogue.node(group.node).accelerator is None else ""
+    same = [f"{count} x {group.node}{kind}{network}" for count in dict.fromkeys((half, group.machines))]
+    own = have.machines > 1 and not any(catalogue.node(one.node).rented for one in have.groups)
+    links = [*_rdma(have, catalogue), *_faster_links(have, catalogue)] if own else []
+    machines = [f"{half} x {node}" for node in _faster_machines(group, have.network, catalogue)]
+    return [*same, *links, *machines]
+
+
+def _rdma(have: Fleet, catalogue: Catalogue) -> list[str]:
+    """RDMA over Ethernet at the rate of the ports that there are, where they are used by TCP."""
+    own = None if have.network is None else catalogue.link(have.network)
+    if own is None or not own.passes_kernel:
+        return []
+    links = (catalogue.link(id) for id in catalogue.ids("links"))
+    return [one.id for one in links if one.kind in RDMA and one.bandwidth.value == own.bandwidth.value][:1]
+
+
+def _faster_links(have: Fleet, catalogue: Catalogue) -> list[str]:
+    """The next faster links that join with those that there are, one of each bandwidth."""
+    if have.network is None:
+        return []
+    own = catalogue.link(have.network)
+    faster: dict[float, Link] = {}
+    for one in (catalogue.link(id) for id in catalogue.ids("links")):
+        alike = (one.scope, one.kind, one.family) == (own.scope, own.kind, own.family)
+        if alike and one.bandwidth.value > own.bandwidth.value:
+            faster.setdefault(one.bandwidth.value, one)
+    return [faster[bandwidth].id for bandwidth in sorted(faster)[:MOST]]
+
+
+def _faster_machines(group: Group, network: str | None, catalogue: Catalogue) -> list[str]:
+    """The next faster machines by the peak of their accelerators, one of each peak."""
+    offered = {offer.node: offer.provider for offer in catalogue.instances()}
+    own, chip = catalogue.node(group.node), catalogue.accelerator(group.accelerator)
+    network = network or own.inter_link
+    family = None if network is None else catalogue.link(network).family
+    faster: dict[float, Node] = {}
+    for node in (catalogue.node(id) for id in catalogue.ids("nodes")):
+        if node.accelerators != own.accelerators or node.inter_link is None or node.accelerator is None:
+            continue
+        if offered.get(node.id) != offered.get(group.node):
+            continue
+        if catalogue.link(node.inter_link).family != family:
+            continue
+        peak = _peak(catalogue.accelerator(node.accelerator))
+        if peak > 1.01 * _peak(chip):
+            faster.setdefault(peak, node)
+    return [faster[peak].id for peak in sorted(faster)[:MOST]]
+
+
+def _peak(chip: Accelerator) -> float:
+    """The fastest that a network is usually trained at [FLOP/s]."""
+    formats = ("bf16", "fp16", "fp32")
+    return next((chip.peak_flops[name].value for name in formats if name in chip.peak_flops), 0.0)

@@ -1,0 +1,101 @@
+"""How many samples each kind of machine gets where each gets as many as it is fast, in whole numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from perfmodel.core.errors import refusal
+from perfmodel.decide.planning.fleets.job import Layout
+from perfmodel.decide.planning.fleets.written import Fleet, Group
+from perfmodel.model.prediction import Prediction
+
+UNBOUNDED = 10**9
+EVERY_MICRO_BATCH = {
+    "zero2": "gradients are scattered",
+    "zero3": "weights are gathered and gradients scattered",
+}
+"""What replicas do together for each micro-batch, by what they share."""
+
+
+class Units(NamedTuple):
+    """What is shared: samples of an accelerator, or micro-batches of a replica."""
+
+    equal: int
+    """Where all have as many."""
+    takers: Mapping[Group, int]
+    """Accelerators, or replicas."""
+    most: Mapping[Group, int]
+    step: int = 1
+    """Shares are multiples of it."""
+
+    @property
+    def total(self) -> int:
+        """Of the whole fleet."""
+        return self.equal * sum(self.takers.values())
+
+
+def units_of(fleet: Fleet, predictions: Mapping[Group, Prediction], layout: Layout | None) -> Units:
+    """Return what a fleet can share out.
+
+    Interleaved stages (Megatron-LM's virtual ones) take micro-batches in groups of as many as there are
+    stages, so that each replica's number of them is a multiple.
+
+    Parameters
+    ----------
+    fleet : what shares
+    predictions : of each kind, with equal shares
+    layout : of a transformer that is shared out, else None
+
+    Raises
+    ------
+    InputError : replicas that exchange at every micro-batch, so that all need as many
+    """
+    first = next(iter(predictions.values()))
+    if layout is None:
+        most = {group: max(1, one.memory.largest_local_batch_size) for group, one in predictions.items()}
+        return Units(
+            int(first.scenario["local_batch_size"]), {group: group.gpus for group in fleet.groups}, most
+        )
+    if (together := EVERY_MICRO_BATCH.get(layout["sharding"])) is not None:
+        raise refusal("fleet.shares", together=together, sharding=layout["sharding"])
+    words: Mapping[str, Any] = first.layout or {}
+    ranks = fleet.gpus // int(words["data_parallel"])
+    count = {group: group.gpus // ranks for group in fleet.groups}
+    step = int(layout["pipeline_parallel"]) if int(layout["virtual_stages"]) > 1 else 1
+    return Units(int(layout["accumulation_steps"]), count, dict.fromkeys(fleet.groups, UNBOUNDED), step)
+
+
+def whole_shares(wanted: Mapping[Group, float], units: Units) -> dict[Group, int]:
+    """Return possible shares of at most the total: rounded down, and what is left to those that lost most."""
+    step, count = units.step, units.takers
+    shares = {
+        group: min(units.most[group], max(step, step * math.floor(share / step + 1e-9)))
+        for group, share in wanted.items()
+    }
+
+    def left() -> int:
+        return units.total - sum(shares[group] * count[group] for group in shares)
+
+    while left() < 0:  # a share may not be less than one unit
+        most = max((one for one in shares if shares[one] > step), key=lambda one: shares[one] - wanted[one])
+        shares[most] -= step
+    for group in sorted(shares, key=lambda one: shares[one] - wanted[one]):
+        more = min(units.most[group] - shares[group], left() // count[group])
+        shares[group] += step * max(0, more // step)
+    return shares
+
+
+def shares_beside(shares: Mapping[Group, int], units: Units) -> list[dict[Group, int]]:
+    """Return the possible shares in which one kind has a unit less or more, which the others make up."""
+    beside = []
+    for one in shares:
+        others = sum(count for group, count in units.takers.items() if group != one)
+        for more in (-units.step, units.step):
+            made_up = more * units.takers[one] / others
+            wanted = {
+                group: share + more if group == one else share - made_up for group, share in shares.items()
+            }
+            beside.append(whole_shares(wanted, units))
+    return beside

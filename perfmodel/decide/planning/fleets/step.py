@@ -1,0 +1,279 @@
+"""One iteration of a fleet: of one kind of machine as ``predict`` has it, of several by who paces whom."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from perfmodel.core.errors import InputError, refusal
+from perfmodel.core.problem import Words
+from perfmodel.decide.planning.fleets.job import Job, Layout
+from perfmodel.decide.planning.fleets.shares import shares_beside, units_of, whole_shares
+from perfmodel.decide.planning.fleets.written import Fleet, Group
+from perfmodel.equations.fleets import share_by_speed
+from perfmodel.equations.heterogeneous import slowest_of_kinds
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import Prediction
+from perfmodel.model.prediction.assemble import settled
+from perfmodel.model.step.stragglers import law_of
+from perfmodel.model.step.terms import of_kind
+
+Policy = Literal["one kind", "slowest paces", "shares by speed"]
+MOST_ROUNDS = 16
+"""In which shares are sought that take as long on every kind."""
+BETWEEN_REPLICAS = ("exposed_communication_time", "contention_time", "node_growth_time")
+"""Terms of what replicas exchange; all other traffic stays within one, and so within one kind of machine."""
+
+
+class Part(NamedTuple):
+    """What machines of one kind do in an iteration of the fleet."""
+
+    group: Group
+    prediction: Prediction
+    """Of as many accelerators as the fleet has, all of this kind."""
+    samples: float
+    """Of each of its accelerators in an iteration."""
+
+    @property
+    def own_time(self) -> float:
+        """Of one of its workers without what the fleet exchanges and waits for [s]."""
+        terms = self.prediction.terms
+        return sum(terms.values()) - self.exposed_time - terms.get("straggler_time", 0.0)
+
+    @property
+    def exposed_time(self) -> float:
+        """Of the exchange between replicas, after overlap [s]."""
+        return sum(self.prediction.terms.get(name, 0.0) for name in BETWEEN_REPLICAS)
+
+    @property
+    def exchange_time(self) -> float:
+        """Of the exchange between replicas, hidden or not [s]."""
+        return sum(one.time for one in self.prediction.traffic if one.group == "replicas")
+
+
+class FleetStep(NamedTuple):
+    """An iteration of a whole fleet."""
+
+    fleet: Fleet
+    policy: Policy
+    parts: tuple[Part, ...]
+    iteration_time: float
+    """[s]"""
+    samples: float
+    """Of the whole fleet in an iteration."""
+    slowest: Group
+    """Which paces the others."""
+    idle: int = 0
+    """Machines that take no part, as the step is faster without them."""
+
+    @property
+    def samples_per_second(self) -> float:
+        """Of the whole fleet."""
+        return self.samples / self.iteration_time
+
+
+class Refused(NamedTuple):
+    """A way to share samples that a fleet cannot go."""
+
+    policy: Policy
+    reason: str
+
+
+def steps_of(job: Job, fleet: Fleet, refused: list[Refused] | None = None) -> list[FleetStep]:
+    """Return an iteration of a fleet by every policy that can be: one of one kind, at most two of several.
+
+    Parameters
+    ----------
+    job, fleet : what is trained, and on what
+    refused : takes the policies that cannot be
+
+    Raises
+    ------
+    InputError : as ``predict``; what does not fit in memory; a replica that several kinds would share
+    """
+    if len(fleet.groups) == 1:
+        return [_of_one_kind(job, fleet)]
+    failures: list[InputError] = []
+    layouts = _layouts(job, fleet, failures)
+    steps: list[FleetStep] = []
+    for policy, step_by in _BY_POLICY.items():
+        possible, reasons = [], list(failures)
+        for layout in layouts:
+            try:
+                possible.append(step_by(job, fleet, layout))
+            except InputError as error:
+                reasons.append(error)
+        if possible:
+            steps.append(max(possible, key=lambda step: step.samples_per_second))
+        elif refused is not None:
+            refused.append(Refused(policy, str(reasons[-1])))
+        failures = failures or reasons
+    if not steps:
+        raise failures[0]
+    return steps
+
+
+def _of_one_kind(job: Job, fleet: Fleet) -> FleetStep:
+    """The fastest step of all machines, or of a rounder number of them where a transformer is shared out.
+
+    Degrees of a layout divide the accelerators: 17 machines have a stage each or none, 16 leave a choice.
+    """
+    group = fleet.groups[0]
+    best: FleetStep | None = None
+    failure: InputError | None = None
+    for machines in _rounder(group.machines):
+        some = group._replace(machines=machines)
+        at_work = fleet._replace(groups=(some,))
+        copies = False
+        try:
+            layout = job.layout(some, at_work)
+            copies = layout is None
+            prediction = job.on(some, at_work, **(layout or {}))
+            _check_memory(prediction, some)
+        except InputError as error:
+            if copies:
+                raise
+            failure = failure or error
+            continue
+        samples = float(prediction.scenario["global_batch_size"])
+        part = Part(some, prediction, samples / at_work.gpus)
+        idle = group.machines - machines
+        step = FleetStep(fleet, "one kind", (part,), prediction.iteration_time, samples, some, idle)
+        if best is None or step.samples_per_second > best.samples_per_second:
+            best = step
+        if copies:
+            break
+    if best is None:
+        assert failure is not None
+        raise failure
+    return best
+
+
+def _rounder(machines: int) -> list[int]:
+    """Return a number and those below it with more factors of two.
+
+    >>> _rounder(23), _rounder(16)
+    ([23, 22, 20, 16], [16])
+    """
+    return list(dict.fromkeys(machines >> k << k for k in range(machines.bit_length())))
+
+
+def _layouts(job: Job, fleet: Fleet, failures: list[InputError]) -> list[Layout | None]:
+    """The layouts to try: the fastest of each kind."""
+    layouts: list[Layout | None] = []
+    for group in fleet.groups:
+        try:
+            layout = job.layout(group, fleet)
+        except InputError as error:
+            failures.append(error)
+            continue
+        if layout is None:
+            return [None]
+        if layout not in layouts:
+            layouts.append(layout)
+    return layouts
+
+
+def _slowest_paces(job: Job, fleet: Fleet, layout: Layout | None) -> FleetStep:
+    """Every accelerator, or replica, has the same samples."""
+    parts = []
+    for group in fleet.groups:
+        prediction = job.on(group, fleet, **(layout or {}))
+        _check_mixed(prediction)
+        _check_memory(prediction, group)
+        parts.append(Part(group, prediction, prediction.scenario["global_batch_size"] / fleet.gpus))
+    return mixed_step(job, fleet, parts, "slowest paces")
+
+
+def mixed_step(job: Job, fleet: Fleet, parts: Sequence[Part], policy: Policy) -> FleetStep:
+    """Return the iteration of several kinds, each with its own samples.
+
+    Workers of a kind spread around its own time as those of a job of one kind do, and the slowest of all is
+    waited for: of fewer slow ones less long than of a fleet of them alone.
+
+    A message is sent when the slowest worker has it ready.  So the last message ends as that of the kind does
+    that would be done last alone, by its own work and what the exchange adds to it.
+    """
+    constants = job.constants
+    pacing = max(parts, key=lambda part: part.own_time)
+    setting, constants = settled(Scenario(**_asked(pacing.prediction)), job.catalogue, constants)
+    law = law_of(setting, constants) if pacing.prediction.layout is None else None
+    waits = [of_kind(part.prediction.terms, "wait") for part in parts]  # for samples: it does not spread
+    spreading = [(part.own_time - wait, part.group.gpus) for part, wait in zip(parts, waits, strict=True)]
+    slowest = slowest_of_kinds(spreading, law) + max(waits)
+    time = slowest + max(part.own_time + part.exposed_time for part in parts) - pacing.own_time
+    samples = sum(part.samples * part.group.gpus for part in parts)
+    return FleetStep(fleet, policy, tuple(parts), time, samples, pacing.group)
+
+
+def _asked(prediction: Prediction) -> dict[str, Any]:
+    return dict(prediction.scenario)
+
+
+def _shares_by_speed(job: Job, fleet: Fleet, layout: Layout | None) -> FleetStep:
+    """Each kind has as many samples as it is fast, so that none waits: sought from equal shares on."""
+    first = _slowest_paces(job, fleet, layout)
+    units = units_of(fleet, {part.group: part.prediction for part in first.parts}, layout)
+    equal = dict.fromkeys(fleet.groups, units.equal)
+    best, best_shares, seen = first, equal, {tuple(equal.values())}
+
+    def tried(shares: dict[Group, int]) -> FleetStep | None:
+        key = tuple(shares.values())
+        if key in seen:
+            return None
+        seen.add(key)
+        parts = [_part(job, fleet, group, layout, share) for group, share in shares.items()]
+        return mixed_step(job, fleet, parts, "shares by speed")
+
+    step, shares = first, equal
+    for _ in range(MOST_ROUNDS):
+        speeds = {part.group: shares[part.group] / part.own_time for part in step.parts}
+        together = sum(speeds[group] * units.takers[group] for group in fleet.groups)
+        shares = whole_shares(
+            {group: float(share_by_speed(units.total, speeds[group], together)) for group in fleet.groups},
+            units,
+        )
+        if (after := tried(shares)) is None:
+            break
+        step = after
+        if step.samples_per_second > best.samples_per_second:
+            best, best_shares = step, shares
+    for _ in range(MOST_ROUNDS):  # the exchange, too, differs by who is slowest: one unit more or less
+        near = [(other, tried(other)) for other in shares_beside(best_shares, units)]
+        better = [(step, other) for other, step in near if step is not None]
+        if not better or (most := max(better, key=_pace))[0].samples_per_second <= best.samples_per_second:
+            break
+        best, best_shares = most
+    return best._replace(policy="shares by speed")
+
+
+def _pace(one: tuple[FleetStep, object]) -> float:
+    return one[0].samples_per_second
+
+
+_BY_POLICY: Mapping[Policy, Callable[[Job, Fleet, Layout | None], FleetStep]] = {
+    "slowest paces": _slowest_paces,
+    "shares by speed": _shares_by_speed,
+}
+
+
+def _part(job: Job, fleet: Fleet, group: Group, layout: Layout | None, share: int) -> Part:
+    if layout is None:
+        prediction = job.on(group, fleet, local_batch_size=share, global_batch_size=None)
+    else:
+        prediction = job.on(group, fleet, **{**layout, "accumulation_steps": share})
+    return Part(group, prediction, prediction.scenario["global_batch_size"] / fleet.gpus)
+
+
+def _check_mixed(prediction: Prediction) -> None:
+    if any(one.group == "tables" for one in prediction.traffic):
+        raise refusal("fleet.tables")
+
+
+def _check_memory(prediction: Prediction, group: Group) -> None:
+    memory = prediction.memory
+    if not memory.fits:
+        most = memory.largest_local_batch_size
+        batch = prediction.scenario["local_batch_size"]
+        hint = f"at most {most} do (--local-batch-size)" if most else "not even one sample does"
+        raise refusal("fleet.batch", batch=batch, accelerator=group.accelerator, hint=Words(hint))

@@ -1,0 +1,170 @@
+"""What a comparison of fleets comes to, in sentences."""
+
+from __future__ import annotations
+
+from perfmodel.core.units import dollars, duration, rate
+from perfmodel.decide.planning.fleets.market import Market
+from perfmodel.decide.planning.fleets.result import FleetOption, Fleets
+from perfmodel.decide.prices import DEFAULT_SERVICE_YEARS, HOUR
+from perfmodel.model.prediction.result import sureness
+
+LEAST = 1.01
+"""Times as fast as what there is, below which an option adds nothing worth the name."""
+
+LEAST_DOLLARS = 0.005
+"""An hour, of a loss: less would be shown as nothing."""
+
+
+def words_of(answer: Fleets) -> list[str]:
+    """Return the fastest option, the one that pays back first, and which of them meet the deadline."""
+    fastest = max(answer.options, key=lambda one: one.samples_per_second)
+    ratio = fastest.ratio
+    lines = []
+    if ratio is not None and ratio.value < LEAST:
+        best = f"{name_of(fastest)}, {ratio.value:.3f} times as fast ({ratio.words})"
+        lines.append(f"No option is {LEAST - 1:.0%} faster than what you have; the most is {best}.")
+    elif ratio is not None:
+        lines.append(f"Fastest: {name_of(fastest)}, {ratio.value:.3g} times as fast ({ratio.words}).")
+    paying = [one for one in answer.options if one.payback is not None and one.payback.time is not None]
+    in_life = [one for one in paying if one.payback is not None and one.payback.within_life]
+    if in_life:
+        first = min(in_life, key=_first)
+        lines.append(f"First to pay back: {name_of(first)}, which {payback_words(first)}.")
+    elif paying:
+        first = min(paying, key=_first)
+        lines.append(
+            "Of the options of known price none pays back before it is written off; the first is "
+            f"{name_of(first)}, which {payback_words(first)}."
+        )
+    elif any(one.payback is not None for one in answer.options):
+        lines.append("Of the options of known price none ever pays back.")
+    if answer.deadline is not None and answer.have.run_time is not None:
+        able = [one for one in answer.options if one.meets_deadline]
+        limit = duration(answer.deadline)
+        if answer.have.meets_deadline:
+            lines.append(f"What you have meets the deadline of {limit} already.")
+        elif able:
+            least = min(able, key=_least)
+            lines.append(f"In {limit}: {name_of(least)}, {duration(least.run_time or 0.0)}.")
+        else:
+            lines.append(f"No option meets the deadline of {limit}.")
+    return lines
+
+
+def _first(one: FleetOption) -> tuple[float, float]:
+    """Sorts by the time until an option pays back; of several that do at once the one that gains most."""
+    assert one.payback is not None
+    return one.payback.time or 0.0, -one.payback.gain_per_hour
+
+
+def _least(one: FleetOption) -> tuple[bool, float]:
+    """Sorts by what a run costs, unknown costs last, by time."""
+    return one.cost_of_run is None, one.cost_of_run or one.run_time or 0.0
+
+
+def name_of(one: FleetOption) -> str:
+    """Return an option with how unlike machines share the samples."""
+    return one.option if one.policy == "one kind" else f"{one.option}, {one.policy}"
+
+
+def payback_words(one: FleetOption) -> str:
+    """Return when an option pays back, in words; why it is not known where it is not."""
+    payback, purchase = one.payback, one.purchase
+    if payback is None:
+        unknown = purchase is not None and purchase.capital is None
+        return "price unknown" if unknown else "value of the work unknown (--hour-value)"
+    if payback.time is None:
+        return f"never pays back: {_loss(one)}"
+    if payback.time == 0:
+        return f"pays at once: it adds {dollars(payback.gain_per_hour)} more an hour than it costs"
+    latest = "never" if payback.latest_80 is None else duration(payback.latest_80)
+    soonest = "never" if payback.soonest_80 is None else duration(payback.soonest_80)
+    runs = "" if payback.jobs is None else f", {_runs(payback.jobs)}"
+    late = "" if payback.within_life else ", after it is written off"
+    known = one.ratio is not None and one.ratio.high_80 is not None
+    between = f" (80 %: {soonest} to {latest})" if known else ""
+    return f"pays back after {duration(payback.time)} at work{runs}{between}{late}"
+
+
+def _loss(one: FleetOption) -> str:
+    """Why an option never pays back: it is slower, adds nothing, or costs more to run than it adds."""
+    assert one.payback is not None
+    assert one.purchase is not None
+    lost = -one.payback.gain_per_hour
+    running = (one.purchase.rent or 0.0) + one.purchase.electricity
+    if one.ratio is not None and one.ratio.value < 1 and running <= 0:
+        return f"it is slower than what you have, which loses work worth {dollars(lost)} an hour"
+    if lost < LEAST_DOLLARS:
+        return "it adds no more than it costs to run" if running > 0 else "it adds nothing"
+    if one.ratio is not None and one.ratio.value < 1:
+        return f"it is slower than what you have, and loses {dollars(lost)} an hour with what it costs to run"
+    return f"it costs {dollars(lost)} more an hour than it adds"
+
+
+def _runs(count: float) -> str:
+    """Return a number of runs.
+
+    >>> _runs(9510.4), _runs(12.34)
+    ('9,510 runs', '12.3 runs')
+    """
+    return f"{count:,.0f} runs" if count >= 100 else f"{count:.3g} runs"
+
+
+def notes_of(answer: Fleets, market: Market, life: float) -> list[str]:
+    """Return what was taken for granted, and what would make the answer better.
+
+    Parameters
+    ----------
+    answer : without its notes
+    market : prices as they were given
+    life : until a purchase is written off [s], at work
+    """
+    lines: list[str] = []
+    value = answer.work_value
+    if value is None:
+        lines.append(
+            "no offer rents out such machines at a known price: --hour-value USD says what an hour is worth"
+        )
+    else:
+        lines.append(f"an hour of what you have is worth {dollars(value.usd_per_hour)}: {value.source}")
+    years = market.conditions.service_years or DEFAULT_SERVICE_YEARS
+    assumed = [] if market.conditions.service_years else [f"written off in {years:g} years (--service-years)"]
+    assumed += [] if market.conditions.used_fraction else ["always at work (--used-fraction)"]
+    assumed += [] if market.conditions.electricity_price else ["electricity left out (--electricity-price)"]
+    if any(one.purchase is not None and one.purchase.capital != 0 for one in answer.options):
+        lines.append(
+            f"assumed: {'; '.join(assumed)}" if assumed else f"written off after {life / HOUR:,.0f} h"
+        )
+    bare = [line for one in answer.options if one.purchase is not None for line in one.purchase.left_out]
+    lines += [f"left out of costs: {line}" for line in dict.fromkeys(bare)]
+    if any(one.policy == "shares by speed" for one in answer.options):
+        lines.append(
+            "shares by speed: gradients are averaged by samples, which stock data parallelism does not do "
+            "by itself"
+        )
+    if len(answer.options) and any(one.policy != "one kind" for one in answer.options):
+        lines.append(
+            "mixed: the step is that of the slowest worker, and what its exchange or that of a faster kind "
+            "adds to it; its interval combines those of each kind"
+        )
+    if len(answer.have.kinds) > 1 and len(answer.ways) > 1:
+        ways = ", ".join(f"{policy} {rate(speed)} samples/s" for policy, speed in answer.ways.items())
+        lines.append(f"each way to share samples is held against the same on what you have: {ways}")
+    batches: dict[int, dict[str, None]] = {}
+    for one in (answer.have, *answer.options):
+        batches.setdefault(one.global_batch_size, {})[name_of(one)] = None
+    if len(batches) > 1:
+        each = "; ".join(f"{batch:,} of {', '.join(names)}" for batch, names in batches.items())
+        lines.append(
+            f"samples a step: {each}; a run takes as many samples all the same (--global-batch-size says how "
+            "many a step has)"
+        )
+    if any(
+        one.ratio is not None and one.ratio.sure is not None and one.ratio.sure < 0.6
+        for one in answer.options
+    ):
+        doubtful = [one for one in answer.options if one.ratio is not None and (one.ratio.sure or 1) < 0.6]
+        names = ", ".join(dict.fromkeys(one.option for one in doubtful))
+        sure = min(one.ratio.sure for one in doubtful if one.ratio is not None and one.ratio.sure is not None)
+        lines.append(f"hardly told apart from what you have: {names} ({sureness(sure)})")
+    return lines

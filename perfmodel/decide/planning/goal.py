@@ -1,0 +1,341 @@
+"""The goal of a search: a run, its deadline and budget, and what may be hired for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, Self
+
+from perfmodel.core.choices import LARGEST_WORLD_SIZE
+from perfmodel.core.errors import refusal, unknown_name
+from perfmodel.core.problem import Words
+from perfmodel.core.records.names import Meaning, Named, meaning, taken_as
+from perfmodel.core.records.options import declared
+from perfmodel.hardware.accelerator import Accelerator
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.releases import software_id
+from perfmodel.hardware.software import DEFAULT
+from perfmodel.model.options.layout import CHOSEN
+from perfmodel.model.options.run import Run
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction.training.target import on_its_own_data, recipe_of, target_tokens, with_target
+from perfmodel.model.setting.named import meaning_of
+from perfmodel.model.setting.sharing import SUMS, predicts_tokens
+from perfmodel.model.transformers.usual_batch import usual_batch
+from perfmodel.workloads import workload
+from perfmodel.workloads.recipes.epochs_to_target import EpochsFit, epochs_fit
+from perfmodel.workloads.recipes.recipes import Recipe, benchmark_of
+from perfmodel.workloads.recipes.token_recipes import NAME as TOKENS
+from perfmodel.workloads.workload import Workload
+
+SHARED: Final = tuple(field for field, one in declared(Scenario).items() if one.info.plan)
+"""Options of a scenario that are the same for every candidate."""
+ALGORITHMS: Final = ("auto",)
+"""Algorithms tried by default: NCCL's own choice."""
+OF_SCENARIO: Final = (
+    "node",
+    "accelerator",
+    "world_size",
+    "strategy",
+    "algorithm",
+    "servers",
+    "server_node",
+    "precision",
+    "local_batch_size",
+    "framework",
+)
+"""Options of a scenario that a plan decides, by the names of its row."""
+OF_LAYOUT: Final = (*CHOSEN, "accumulation_steps")
+"""The same of a plan that shares a transformer out, by the words of its layout."""
+LARGEST_COUNTS = 8
+"""GPU counts tried of a batch given beforehand because they divide it (a choice)."""
+BATCH_TOO_LARGE = "batch.too_large"
+"""What the reason is about why a plan of copies is left out whose batch is larger than most."""
+LARGE = 1e9
+"""Parameters of a network from which on jobs fail where nobody says how often (a choice)."""
+USUAL_FAILURE_INTERVAL = 2048 * 54 * 86400 / 419
+"""Of one machine [s]: 2,048 machines of eight H100 were interrupted 419 times in 54 days, not as planned
+(Grattafiori et al. 2024, section 3.3.4)."""
+USUAL_CHECKPOINT_BANDWIDTH = 2e12 / 2048
+"""At which one of them writes [B/s]: its share of the 2 TB/s that their storage sustains (the same, section
+3.3.1)."""
+LIKE: Final = {"image": "resnet50", "sequence": "bert"}
+"""Benchmarks with the largest published batches, by kind of sample."""
+
+
+class Goal(Run):
+    """A ``Run`` with what follows from it."""
+
+    def by_id(self, catalogue: Catalogue) -> Self:
+        """Return the goal with everything named by its id.
+
+        Raises
+        ------
+        InputError : an unknown name, or one that fits several things of which none is the most common
+        """
+        notes: list[str] = []
+
+        def ids(field: str, names: Iterable[str]) -> tuple[str, ...]:
+            each: dict[str, None] = {}
+            for name in names:
+                meant = meaning_of(field, name, catalogue)
+                each[meant.id] = None
+                notes.extend([str(meant)] if meant.others else [])
+            return tuple(each)
+
+        def offer(name: str) -> str:
+            meant = _offer(name, catalogue)
+            notes.extend([taken_as(name, meant.id, meant.others)] if meant.others else [])
+            return meant.id
+
+        return self.model_copy(
+            update={
+                "workload": ids("workload", (self.workload,))[0],
+                "accelerators": ids("accelerator", self.accelerators),
+                "instances": tuple(map(offer, self.instances)),
+                "nodes": ids("node", self.nodes),
+                "meant": tuple(notes),
+            }
+        )
+
+    def check(self) -> None:
+        """Raise an InputError that names the option that cannot be met."""
+        for name in self.options:
+            if name not in SHARED:
+                raise unknown_name("option of every candidate", name, SHARED)
+        lengths = [name for name in ("epochs", "samples", "tokens") if getattr(self, name) is not None]
+        if lengths == ["epochs", "samples"]:
+            raise refusal("length.both")
+        if len(lengths) > 1:
+            raise refusal("options.one_of", known=Words(" and ".join(f"--{name}" for name in lengths)))
+        if lengths and self.target is not None:
+            raise refusal("length.and_target", lengths[0])
+        if self.recipe is not None and lengths and (lengths, self.recipe) != (["tokens"], TOKENS):
+            raise refusal("recipe.without_target", lengths[0])
+        if self.recipe not in (None, "mlperf") and self.target is not None:
+            raise refusal("recipe.of_mlperf", target=self.target, recipe=self.recipe)
+
+    @property
+    def to_target(self) -> bool:
+        """Whether a published target ends the run."""
+        return self.epochs is None and self.samples is None and self.tokens is None
+
+    def by_model(self, network: Workload) -> tuple[Self | None, Self | None]:
+        """Return the goal of data-parallel plans, and of those under a layout.
+
+        Either is None where no strategy that is named goes with it.  Networks that predict the next token
+        have layouts, and are data-parallel where gradients are exchanged as no layout does.
+        """
+        if not predicts_tokens(network):
+            return self, None
+        strategies = self.strategies or ("all-reduce",)
+        of_copies, of_layouts = (
+            tuple(name for name in strategies if (name in SUMS) is summed) for summed in (False, True)
+        )
+        return (
+            self.model_copy(update={"strategies": of_copies}) if of_copies else None,
+            self.model_copy(update={"strategies": of_layouts}) if of_layouts else None,
+        )
+
+    def under(self, framework: str | None) -> Self:
+        """Return the goal with candidates of one framework alone; itself for None."""
+        if framework is None:
+            return self
+        return self.model_copy(update={"options": {**self.options, "framework": framework}})
+
+    def most_gpus(self, held: int, joins: bool) -> int:
+        """Return the GPUs at most of a job on machines of ``held`` each.
+
+        Parameters
+        ----------
+        held : accelerators of a machine
+        joins : whether the machine has a network to others
+        """
+        return min(self.max_gpus, held * (self.max_nodes or self.max_gpus) if joins else held)
+
+    def with_failures(self, network: Workload) -> Self:
+        """Return the goal with the failures of Llama 3's machines, where a large transformer is shared out.
+
+        Of other networks, whose jobs are small, nothing fails unless somebody says how often.
+        """
+        said = self.conditions
+        if network.parameters < LARGE or not predicts_tokens(network):
+            return self
+        often = USUAL_FAILURE_INTERVAL if said.node_failure_interval is None else said.node_failure_interval
+        writes = said.checkpoint_bandwidth
+        if writes is None and said.checkpoint_time is None:
+            writes = USUAL_CHECKPOINT_BANDWIDTH
+        failures = {"node_failure_interval": often, "checkpoint_bandwidth": writes}
+        failing = said.model_copy(update=failures)
+        return self.model_copy(update={"conditions": failing})
+
+    def completed(self) -> Self:
+        """Return the goal with what goes with its recipe, where it has one and does not say itself.
+
+        That is the length of samples and the optimizer; of ``tokens``, how many.  Its framework goes with
+        each accelerator: ``framework_on``.  A plan is of one run: where the recipe that goes with
+        the software has several, MLPerf's is taken.
+        """
+        if self.recipe == TOKENS:
+            chosen = self.chosen_recipe()
+            return self if chosen is None else self.model_copy(update={"tokens": chosen.tokens})
+        chosen = self.chosen_recipe() if self.to_target else None
+        if chosen is None:
+            return self
+        if chosen.in_phases and self.recipe is None:
+            note = (
+                f"recipe mlperf is planned with framework {self.options.get('framework')}; the one that goes "
+                f"with it, {chosen.name}, has {_phases(chosen)} (--recipe)"
+            )
+            return self.model_copy(update={"recipe": "mlperf", "meant": (*self.meant, note)}).completed()
+        goes_with = {
+            "sequence_length": None if chosen.in_phases else target_tokens(self.workload),
+            "optimizer": chosen.optimizer,
+        }
+        new = {name: value for name, value in goes_with.items() if value is not None}
+        return self.model_copy(update={"options": {**new, **self.options}, "recipe": chosen.name})
+
+    def framework_on(self, network: Workload, accelerator: Accelerator, catalogue: Catalogue) -> str | None:
+        """Return the framework that trains a network on an accelerator; None where any does."""
+        named: str | None = self.options.get("framework")
+        chosen = self.chosen_recipe() if named is None and self.to_target else None
+        usual = None if network.architecture is None else DEFAULT
+        name = (chosen.framework_on(accelerator) if chosen else named) or usual
+        return None if name is None else software_id(name, catalogue)
+
+    def fit(self) -> EpochsFit | None:
+        """Return how the epochs to the target grow with the batch; None where the run's length is given.
+
+        Raises
+        ------
+        InputError : neither a length nor a published target are known; an unknown target
+        """
+        if not self.to_target:
+            return None
+        on_its_own_data(self.options)
+        chosen = self.chosen_recipe()
+        if chosen is None:
+            raise refusal("length.no_target", with_target=with_target(), workload=self.workload)
+        if chosen.in_phases:
+            raise refusal("recipe.phases", chosen=chosen.name, workload=self.workload, phases=_phases(chosen))
+        return chosen.fit
+
+    def chosen_recipe(self) -> Recipe | None:
+        """Return how training to the target goes; None where nothing is published of the workload."""
+        network = workload(self.workload, self.options.get("sequence_length"))
+        tokens = self.tokens if self.recipe == TOKENS else None
+        named = self.options.get("framework")
+        return recipe_of(network, self.recipe, named, target=self.target, tokens=tokens)
+
+    def most_samples(self, network: Workload) -> float:
+        """Return the largest global batch of a candidate.
+
+        Epochs that were given hold for the batches they were found with: beyond what anybody has trained
+        with, a larger cluster would only look free.  Where nothing is published of the workload, no batch
+        is offered beyond the largest published of any network on such samples.
+
+        Parameters
+        ----------
+        network : of the workload, with its samples
+        """
+        if self.max_global_batch is not None:
+            return self.max_global_batch
+        chosen = self.chosen_recipe() if self.to_target else None
+        fit = (chosen and chosen.fit) or self.published()
+        return (fit or epochs_fit(LIKE.get(network.sample, LIKE["image"]))).largest_batch_size
+
+    def batch_of_layouts(self, network: Workload, world_size: int) -> int:
+        """Return the samples of a step of a transformer that so many accelerators share out."""
+        if self.global_batch_size is not None:
+            return self.global_batch_size
+        chosen = self.chosen_recipe() if self.to_target else None
+        fit = (chosen and chosen.fit) or self.published()
+        most = self.max_global_batch or (fit.largest_batch_size if fit else math.inf)
+        return usual_batch(world_size, int(network.sequence_length or 1), most)
+
+    def published(self) -> EpochsFit | None:
+        """Return what is published of this workload's epochs against its batch, if anything is."""
+        benchmark = benchmark_of(self.workload)
+        return None if benchmark is None else epochs_fit(benchmark, self.target)
+
+
+def options_of(plan: Mapping[str, Any], workload: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of the scenario that a plan is.
+
+    Parameters
+    ----------
+    plan : a row of ``perfmodel.decide.planning.SearchResult``
+    workload, options : of the goal
+    """
+    decided = {name: plan[name] for name in OF_SCENARIO if plan.get(name) is not None}
+    layout = plan.get("layout")
+    if layout is not None:
+        del decided["local_batch_size"]  # it is the micro-batch
+        decided |= {name: layout[name] for name in OF_LAYOUT if layout[name] != 1}
+    return {"workload": workload, **options, **decided}
+
+
+def _phases(chosen: Recipe) -> str:
+    """The runs of a recipe, and what plans each."""
+    runs = " and then ".join(
+        f"--sequence-length {phase.sequence_length} --samples {phase.amount:.0f}" for phase in chosen.phases
+    )
+    return f"{len(chosen.phases)} runs: plan {runs}"
+
+
+def _offer(name: str, catalogue: Catalogue) -> Meaning:
+    """The cloud offer that a name means, or the name of its machine; an unknown one as it is."""
+    nodes = {offer.instance: offer.node for offer in catalogue.instances()}
+    if name in nodes:
+        return Meaning(name)
+    machines = {instance: catalogue.node(node) for instance, node in nodes.items()}
+    known = (Named(id, node.aliases, node.family, node.most_common) for id, node in machines.items())
+    return meaning("instance", name, known) or Meaning(name)
+
+
+def doubled(max_gpus: int, held: int) -> tuple[int, ...]:
+    """Return the GPU counts on which layouts are tried: powers of two, half as many more, and the most.
+
+    >>> doubled(64, 8), doubled(40, 8)
+    ((1, 2, 4, 8, 16, 24, 32, 48, 64), (1, 2, 4, 8, 16, 24, 32, 40))
+    """
+    part = [2**i for i in range(held.bit_length()) if 2**i < held]
+    octaves = range(1, LARGEST_WORLD_SIZE.bit_length())
+    nodes = (count for octave in octaves for count in (2**octave, 3 * 2 ** (octave - 1)))
+    offered = (*part, held, *(held * count for count in nodes), max_gpus // held * held)
+    return tuple(sorted({n for n in offered if 0 < n <= max_gpus}))
+
+
+def dividing(global_batch_size: int, max_gpus: int, held: int) -> tuple[int, ...]:
+    """Return the largest GPU counts that a batch given beforehand divides among, but for powers of two.
+
+    Whole machines, at most ``LARGEST_COUNTS``: of each odd divisor of the batch the largest multiple by a
+    power of two.
+
+    >>> dividing(480, 256, 8), dividing(512, 256, 8)
+    ((160, 192, 240), ())
+    """
+    counts = set()
+    for odd in range(3, min(global_batch_size, max_gpus) + 1, 2):
+        if global_batch_size % odd == 0:
+            count = odd * 2 ** ((max_gpus // odd).bit_length() - 1)
+            counts.add(count if count % held == 0 else 0)
+    return tuple(sorted(counts - {0})[-LARGEST_COUNTS:])
+
+
+def sized(max_gpus: int, held: int) -> tuple[int, ...]:
+    """Return the GPU counts to try on machines of ``held`` each: powers of two within one, then whole ones.
+
+    Every count of machines up to 32, then sixteen counts an octave: none tried is more than 1/16 off.
+
+    >>> sized(40, 8)
+    (1, 2, 4, 8, 16, 24, 32, 40)
+    >>> sized(100, 1)[29:36]
+    (30, 31, 32, 34, 36, 38, 40)
+    """
+    part = [2**i for i in range(held.bit_length()) if 2**i < held]
+    counts, nodes = [], 1
+    while nodes <= LARGEST_WORLD_SIZE and nodes * held <= max_gpus:
+        counts.append(nodes * held)
+        nodes += max(1, 2 ** (nodes.bit_length() - 5))
+    return tuple(n for n in (*part, *counts) if n <= max_gpus)

@@ -1,0 +1,199 @@
+"""A plan as what starts it: a torchrun line, a Slurm job, and the command that predicts it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from perfmodel.core.command_line import command_line
+from perfmodel.core.errors import refusal
+from perfmodel.core.problem import Words
+from perfmodel.core.units import dollars, duration
+from perfmodel.decide.planning.goal import OF_LAYOUT, options_of
+from perfmodel.decide.planning.plan_verdict import named
+from perfmodel.decide.planning.startable import NCCL_ALGORITHMS
+from perfmodel.hardware.software import parts
+from perfmodel.model.options.layout import layout_of
+from perfmodel.model.setting.sharing import PRECISIONS
+from perfmodel.model.transformers.flags import flags
+from perfmodel.model.transformers.layout_words import in_full
+from perfmodel.workloads import workload as network_of
+
+Row = Mapping[str, Any]
+
+MARGIN, START = 0.1, 600.0
+"""Share of the run, and time [s], that a job is given to evaluate and to start."""
+PORT = 29500
+SCRIPT = "train.py"
+OF_JAX = ("maxtext", "paxml", "t5x", "levanter")
+"""Stacks that torchrun does not start."""
+
+
+def torchrun(plan: Row, workload: str) -> str:
+    r"""Return the lines that start a plan on each of its machines; the script's own options are yours.
+
+    Parameters
+    ----------
+    plan : a row of ``perfmodel.decide.planning.SearchResult``
+    workload : names the job
+
+    Raises
+    ------
+    InputError : the plan is not an all-reduce between equal ranks, one that NCCL does not have, or not of
+        PyTorch on GPUs
+
+    Examples
+    --------
+    >>> plan = {
+    ...     "name": "p3.16xlarge", "provider": "AWS", "accelerator": "v100", "servers": None,
+    ...     "run_time": 7200.0, "run_time_low_80": 6000.0, "run_time_high_80": 8640.0, "cost": 195.84,
+    ...     "strategy": "all-reduce", "algorithm": "tree", "nodes": 4, "world_size": 32,
+    ...     "precision": "amp", "local_batch_size": 128, "global_batch_size": 4096,
+    ... }
+    >>> print(torchrun(plan, "resnet50"))
+    # 4 x p3.16xlarge of AWS (32 x v100)
+    # predicted: 2 h, $195.84; 100 min to 2.4 h with 80 % confidence
+    # amp, 128 samples on each GPU, 4096 in all
+    NCCL_ALGO=Tree,Ring torchrun --nnodes=4 --nproc-per-node=8 \
+      --rdzv-id=resnet50 --rdzv-backend=c10d --rdzv-endpoint=$HEAD_NODE:29500 \
+      train.py
+    """
+    if plan["strategy"] != "all-reduce" or (
+        plan["world_size"] > 1 and plan["algorithm"] not in NCCL_ALGORITHMS
+    ):
+        way = plan["algorithm"] if plan["strategy"] == "all-reduce" else plan["strategy"]
+        raise refusal("launch.strategy", way=Words(way), known=",".join(NCCL_ALGORITHMS))
+    software = parts(plan.get("framework") or "")[0]
+    if software in OF_JAX or plan["accelerator"].startswith("tpu-"):
+        where = f"{software} on {plan['accelerator']}" if software else plan["accelerator"]
+        raise refusal("launch.machine", where=where)
+    report = "\n".join(_comments(plan))
+    asked = NCCL_ALGORITHMS[plan["algorithm"]] if plan["world_size"] > 1 else ""
+    algorithm = f"NCCL_ALGO={asked} " if asked else ""
+    line = torchrun_line(workload, plan["nodes"], _ranks(plan), _flags(plan, workload))
+    return f"{report}\n{algorithm}{line}"
+
+
+def torchrun_line(workload: str, nodes: int, ranks: int, options: Sequence[str]) -> str:
+    r"""Return the line that starts a script on each of some machines.
+
+    Parameters
+    ----------
+    workload : names the job
+    nodes : machines
+    ranks : GPUs of each
+    options : of the script
+
+    >>> print(torchrun_line("gpt2", 1, 8, ["--bf16"]))
+    torchrun --standalone --nproc-per-node=8 train.py \
+        --bf16
+    """
+    script = " \\\n    ".join([SCRIPT, *options])
+    if nodes == 1:
+        return f"torchrun --standalone --nproc-per-node={ranks} {script}"
+    return (
+        f"torchrun --nnodes={nodes} --nproc-per-node={ranks} \\\n"
+        f"  --rdzv-id={_job_name(workload)} --rdzv-backend=c10d --rdzv-endpoint=$HEAD_NODE:{PORT} \\\n"
+        f"  {script}"
+    )
+
+
+def _flags(plan: Row, workload: str) -> list[str]:
+    """Return the options by which the stack of a plan takes its layout; none of copies of a network."""
+    words = plan.get("layout")
+    model = words and network_of(workload).architecture
+    if not words or model is None:
+        return []
+    layout = layout_of(plan["world_size"], **{name: words[name] for name in OF_LAYOUT})
+    return flags(
+        parts(plan["framework"])[0], layout, model, plan["sequence_length"], PRECISIONS[plan["precision"]]
+    )
+
+
+def _comments(plan: Row) -> list[str]:
+    """Return comments: what is started, and what is predicted for it."""
+    low, high = plan["run_time_low_80"], plan["run_time_high_80"]
+    spread = "" if high is None else f"; {duration(low)} to {duration(high)} with 80 % confidence"
+    cost = "price unknown" if plan["cost"] is None else dollars(plan["cost"])
+    tokens = f" of {plan['sequence_length']} tokens" if plan.get("sequence_length") else ""
+    each = "in each pass of a replica" if plan.get("layout") else "on each GPU"
+    batch = f"{plan['local_batch_size']} samples{tokens} {each}, {plan['global_batch_size']} in all"
+    shared = [f"# {plan['framework']}: {in_full(plan['layout'])}"] if plan.get("layout") else []
+    limits = (("meets_deadline", "deadline"), ("within_budget", "budget"))
+    return [
+        f"# {named(plan)}",
+        f"# predicted: {duration(plan['run_time'])}, {cost}{spread}",
+        *(f"# OVER THE {limit.upper()}" for key, limit in limits if plan.get(key) is False),
+        f"# {plan['precision']}, {batch}",
+        *shared,
+    ]
+
+
+def slurm_job(plan: Row, workload: str) -> str:
+    """Return a Slurm job: its header, where its machines meet, and the torchrun line on each of them.
+
+    The time limit is the upper end of the 80 % interval of the run, a tenth more to evaluate and ten minutes
+    to start, to the next whole minute.  A job that runs longer, as one in ten may, is ended.
+
+    Raises
+    ------
+    InputError : as of ``torchrun``
+    """
+    line = torchrun(plan, workload)
+    longest = plan["run_time_high_80"] or plan["run_time"]
+    minutes = math.ceil((longest * (1 + MARGIN) + START) / 60)
+    days, rest = divmod(minutes, 24 * 60)
+    comments = _comments(plan)
+    command = line.removeprefix("\n".join(comments) + "\n")
+    of_time = f"{duration(longest)}, upper end of the 80 % interval, which one run in ten passes"
+    more = f"and {MARGIN:.0%} to evaluate and {duration(START)} to start"
+    lines = [
+        "#!/bin/bash",
+        f"#SBATCH --job-name={_job_name(workload)}",
+        f"#SBATCH --nodes={plan['nodes']}",
+        "#SBATCH --ntasks-per-node=1",
+        f"#SBATCH --gpus-per-node={_ranks(plan)}",
+        f"#SBATCH --time={days}-{rest // 60:02}:{rest % 60:02}:00",
+        "#SBATCH --exclusive",
+        "",
+        *comments,
+        f"# --time: {of_time},",
+        f"#   {more}",
+    ]
+    if plan["nodes"] > 1:
+        lines.append('export HEAD_NODE=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)')
+    setting, space, rest_of_line = command.partition(" ")
+    if space and setting.startswith("NCCL_ALGO="):
+        lines.append(f"export {setting}")
+        command = rest_of_line
+    lines.append(f"srun {command}")
+    return "\n".join(lines)
+
+
+def predict_command(plan: Row, workload: str, options: Mapping[str, Any]) -> str:
+    """Return the command that predicts one iteration of a plan.
+
+    Examples
+    --------
+    >>> plan = {
+    ...     "node": "dgx-1v", "accelerator": "v100-sxm2-16gb", "world_size": 16, "strategy": "all-reduce",
+    ...     "algorithm": "ring", "servers": None, "server_node": None, "precision": "amp",
+    ...     "local_batch_size": 64,
+    ... }
+    >>> print(predict_command(plan, "resnet50", {}))  # doctest: +NORMALIZE_WHITESPACE
+    perfmodel predict --workload resnet50 --node dgx-1v --accelerator v100-sxm2-16gb
+    --gpus 16 --strategy all-reduce --algorithm ring --precision amp --local-batch-size 64
+    """
+    return command_line("predict", options_of(plan, workload, options))
+
+
+def _ranks(plan: Row) -> int:
+    """GPUs of each node; a plan on several nodes fills them."""
+    return int(plan["world_size"]) // int(plan["nodes"])
+
+
+def _job_name(workload: str) -> str:
+    """The workload's name, or its file's, in letters a scheduler takes."""
+    stem = workload.replace("\\", "/").rsplit("/", 1)[-1]
+    return "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in stem) or "training"

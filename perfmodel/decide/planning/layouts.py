@@ -1,0 +1,208 @@
+"""Plans that share a transformer out: of each machine, size and precision the fastest layout that fits."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from perfmodel.core.candidates import will_try
+from perfmodel.core.errors import InputError
+from perfmodel.decide.planning.goal import ALGORITHMS, Goal, dividing, doubled
+from perfmodel.decide.planning.machines import Machine
+from perfmodel.decide.sweeps.shared import answers
+from perfmodel.hardware.accelerator import Accelerator
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.fitted.calibration import Calibration
+from perfmodel.model.options.layout import Layout
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction.open_options import left_open_by
+from perfmodel.model.setting.resolve import Setting, resolve
+from perfmodel.model.setting.sharing import shared
+from perfmodel.model.step.terms import names_of
+from perfmodel.model.transformers.job import rows as chosen
+from perfmodel.model.transformers.layout_words import changes
+from perfmodel.model.transformers.search import count_layouts, search
+from perfmodel.workloads.workload import Workload
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Table = dict[str, NDArray[Any]]
+
+ALIKE = 1.01
+"""Times as long as the fastest layout takes one that no model tells apart from it."""
+MOST_ALIKE = 3
+"""Layouts that are named beside the fastest."""
+NONE_FITS = "no layout fits in memory"
+NONE_WHOLE = "no layout that fits keeps each replica on machines of one kind"
+WITHIN = ("tensor_parallel", "pipeline_parallel", "context_parallel", "expert_parallel")
+"""Degrees whose ranks exchange within a layer or between stages, many times in a step."""
+NONE_DIVIDES = "no layout divides the network and its batch"
+_NUMBERS = (
+    "iteration_time",
+    "low_80",
+    "high_80",
+    "samples_per_second",
+    "mfu",
+    "mfu_nominal",
+    "memory_bytes",
+    "memory_capacity",
+)
+
+
+class Job(NamedTuple):
+    """What the fastest layout is looked for of."""
+
+    machine: int
+    """Its index."""
+    size: int
+    """Accelerators."""
+    precision: str | None
+    """None for the one that is usual."""
+
+
+def jobs_of(goal: Goal, machines: Sequence[Machine]) -> list[Job]:
+    """Return every machine, size and precision on which layouts are tried first."""
+    jobs = []
+    for index, machine in enumerate(machines):
+        most = goal.most_gpus(machine.accelerators, machine.joins)
+        sizes = doubled(most, machine.accelerators)
+        if goal.global_batch_size is not None:
+            more = dividing(goal.global_batch_size, most, machine.accelerators)
+            sizes = tuple(sorted({*sizes, *more}))
+        jobs += [
+            Job(index, size, precision) for precision, size in product(goal.precisions or (None,), sizes)
+        ]
+    return jobs
+
+
+def tables_of_layouts(
+    goal: Goal,
+    machines: Sequence[Machine],
+    jobs: Sequence[Job],
+    network: Workload,
+    catalogue: Catalogue,
+    constants: Calibration,
+    left_out: Counter[str],
+) -> tuple[list[Table], int]:
+    """Return a table of the fastest layout that fits, for each machine, size and precision.
+
+    Parameters
+    ----------
+    goal, machines : what to train on what
+    jobs : that are tried
+    network : of the goal's workload, a transformer
+    catalogue, constants : as for ``predict``
+    left_out : takes how many plans were left out, by the reason
+
+    Returns
+    -------
+    tables : none where no layout is possible
+    timed : how many layouts were timed in all
+
+    Raises
+    ------
+    InputError : a strategy or an algorithm that the transformer model does not know
+    """
+    _check_options(goal, network, catalogue.accelerator(machines[0].accelerator), catalogue)
+    settings: list[tuple[int, Setting]] = []
+    for index, size, precision in jobs:
+        try:
+            settings.append((index, _setting(goal, machines[index], size, precision, catalogue)))
+        except InputError as error:
+            left_out[str(error)] += 1
+    will_try(count_layouts(each, goal.batch_of_layouts(network, each.world_size)) for _, each in settings)
+    plans: list[dict[str, Any]] = []
+    timed = 0
+    for index, setting in settings:
+        plan, tried, reason = fastest_layout(goal, setting, network, constants)
+        timed += tried
+        if plan is None:
+            left_out[reason] += 1
+        else:
+            plans.append({"machine": index, **plan})
+    return [_table(plans)] if plans else [], timed
+
+
+def _check_options(goal: Goal, network: Workload, accelerator: Accelerator, catalogue: Catalogue) -> None:
+    """Refuse strategies and algorithms that the transformer model does not know."""
+    for strategy, algorithm in product(goal.strategies or ("all-reduce",), goal.algorithms or ALGORITHMS):
+        scenario = Scenario(workload=goal.workload, strategy=strategy, algorithm=algorithm)
+        shared(scenario, network, accelerator, catalogue, lambda _: None)
+
+
+def _setting(goal: Goal, machine: Machine, size: int, precision: str | None, catalogue: Catalogue) -> Setting:
+    """Return the setting of one machine, size and precision, in which any layout may be taken."""
+    asked: dict[str, Any] = {"workload": goal.workload, "world_size": size, "precision": precision}
+    asked |= {"node": machine.node, "accelerator": machine.accelerator}
+    return resolve(Scenario(**asked, **goal.options, micro_batch_size=1), catalogue)
+
+
+def fastest_layout(
+    goal: Goal, setting: Setting, network: Workload, constants: Calibration, whole: int | None = None
+) -> tuple[dict[str, Any] | None, int, str]:
+    """Return the fastest layout that fits as a plan, how many were timed, and why there is none.
+
+    Parameters
+    ----------
+    goal, setting, network : what is trained, and on what
+    constants : as for ``predict``
+    whole : accelerators that hold whole replicas, so that the ranks of one must divide them; by default all
+    """
+    result = search(setting, goal.batch_of_layouts(network, setting.world_size))
+    layouts, times = result.layouts, result.iteration_time
+    if goal.local_batch_sizes:
+        asked = np.flatnonzero(np.isin(layouts.micro_batch_size, goal.local_batch_sizes))
+        layouts, times = chosen(layouts, asked), times[asked]
+    if whole is not None and len(times):
+        ranks = np.prod([getattr(layouts, name) for name in WITHIN], axis=0)
+        asked = np.flatnonzero(whole % ranks == 0)
+        layouts, times = chosen(layouts, asked), times[asked]
+        if not len(times):
+            return None, result.candidates, NONE_WHOLE
+    if not len(times):
+        return None, result.candidates, NONE_FITS if result.candidates else NONE_DIVIDES
+    if _waits(setting):  # for samples, or for stragglers: of both a layout decides how long
+        times = answers(setting, layouts, constants)["iteration_time"]
+        order = np.argsort(times, kind="stable")
+        layouts, times = chosen(layouts, order), times[order]
+    near = chosen(layouts, np.flatnonzero(times <= ALIKE * times[0]))
+    first = Layout(*(float(column[0]) for column in near))
+    opened = left_open_by(setting.scenario.framework, {})
+    numbers = answers(setting, chosen(near, np.arange(1)), constants, opened=opened)
+    plan = {name: float(np.ravel(numbers[name])[0]) for name in (*_NUMBERS, *names_of("layout"))}
+    same: dict[str, Any] = {
+        "framework": setting.software,
+        "layout": first.words(),
+        "also": changes(near, MOST_ALIKE),
+        "node": setting.node.id,
+        "world_size": setting.world_size,
+        "nodes": setting.nodes,
+        "servers": 0.0,
+        "strategy": "all-reduce",
+        "algorithm": "auto",
+        "precision": setting.precision,
+        "local_batch_size": int(first.micro_batch_size),
+        "global_batch_size": int(first.global_batch_size),
+        "fits": True,
+        "optimizer": setting.optimizer,
+    }
+    return plan | same, result.candidates, ""
+
+
+def _waits(setting: Setting) -> bool:
+    return setting.scenario.input != "synthetic" or setting.scenario.jitter is not None
+
+
+def _table(plans: Sequence[dict[str, Any]]) -> Table:
+    table: Table = {}
+    for name in plans[0]:
+        table[name] = np.empty(len(plans), dtype=object)
+        table[name][:] = [plan[name] for plan in plans]
+        if isinstance(plans[0][name], int | float):
+            table[name] = np.array(table[name].tolist())
+    return table

@@ -1,0 +1,199 @@
+"""What may be hired or bought: node types with the price of each, or why it has none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from perfmodel.core.errors import InputError, refusal, unknown_name
+from perfmodel.core.problem import Words
+from perfmodel.decide.planning.goal import Goal
+from perfmodel.decide.prices import Price, on_demand, price_of
+from perfmodel.hardware.accelerator import Accelerator
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.instance import Instance
+from perfmodel.model.options.conditions import Conditions
+
+
+class Machine(NamedTuple):
+    """A node type with the accelerator that is in it."""
+
+    node: str
+    accelerator: str
+    accelerators: int
+    """Of one node."""
+    joins: bool
+    """Whether it has a network to other nodes."""
+    instance: str | None
+    """As its provider names it."""
+    provider: str | None
+    price: Price | None
+    """None where nobody has said."""
+
+    @property
+    def name(self) -> str:
+        """The provider's name, else the node type's."""
+        return self.instance or self.node
+
+
+class ServerMachine(NamedTuple):
+    """The machine of a parameter server."""
+
+    node: str
+    accelerators: int
+    held: Accelerator | None
+    """Its accelerators, which idle."""
+    price: Price | None
+
+
+def server_of(machine: Machine, goal: Goal, catalogue: Catalogue) -> ServerMachine:
+    """Return the machine of the parameter servers that serve a job on ``machine``.
+
+    Raises
+    ------
+    InputError : the goal names an unknown node
+    """
+    name = goal.server_node
+    if name is None or name == machine.node:
+        held = catalogue.accelerator(machine.accelerator)
+        return ServerMachine(machine.node, machine.accelerators, held, machine.price)
+    node = catalogue.node(name)
+    names = {offer.instance: offer.node for offer in catalogue.instances()}
+    own = goal.conditions.model_copy(
+        update={
+            "price": _by_node("--price", goal.prices, names, catalogue).get(node.id),
+            "purchase_price": _by_node("--purchase-price", goal.purchase_prices, names, catalogue).get(
+                node.id
+            ),
+            "service_years": None,
+            "used_fraction": None,
+        }
+    )
+    some = [offer for offer in catalogue.instances() if offer.node == node.id]
+    accelerator = catalogue.accelerator(node.accelerator) if node.accelerator else None
+    return ServerMachine(node.id, node.accelerators, accelerator, _priced(node.id, some, own, catalogue)[0])
+
+
+def machines_of(goal: Goal, catalogue: Catalogue) -> list[Machine]:
+    """Return every machine a goal leaves open, each at its lowest price.
+
+    Raises
+    ------
+    InputError : an unknown instance, node, accelerator or region; nothing left to choose from
+    """
+    offers: dict[str, list[Instance]] = {}
+    for offer in catalogue.instances():
+        offers.setdefault(offer.node, []).append(offer)
+    _check_region(goal.conditions.region, offers)
+    _check_own(goal)
+    names = {offer.instance: offer.node for some in offers.values() for offer in some}
+    given = _by_node("--price", goal.prices, names, catalogue)
+    bought = _by_node("--purchase-price", goal.purchase_prices, names, catalogue)
+    result = []
+    priced = [node for node in (*given, *bought) if node != goal.server_node]
+    for node in _nodes(goal, offers, names, priced):
+        prices = {"price": given.get(node), "purchase_price": bought.get(node)}
+        unused = {} if node in bought else {"service_years": None, "used_fraction": None}
+        own = goal.conditions.model_copy(update=prices | unused)
+        some = [offer for offer in offers.get(node, ()) if offer.instance in (goal.instances or names)]
+        result += _machines(goal, node, *_priced(node, some, own, catalogue), catalogue)
+    if not result:
+        raise refusal("machine.none", "accelerator", said=Words(_nothing(goal, offers, catalogue)))
+    return result
+
+
+def _nodes(
+    goal: Goal,
+    offers: dict[str, list[Instance]],
+    names: dict[str, str],
+    priced: Iterable[str],
+) -> list[str]:
+    """Node types to consider: those named, or all that are for hire; and those given a price."""
+    for name in goal.instances:
+        if name not in names:
+            raise unknown_name("instance", name, names)
+    named = [names[name] for name in goal.instances] + list(goal.nodes)
+    return list(dict.fromkeys([*(named or offers), *priced]))
+
+
+def _by_node(
+    option: str, prices: Mapping[str, float], names: dict[str, str], catalogue: Catalogue
+) -> dict[str, float]:
+    """Prices by node type, whatever their machines were called."""
+    result: dict[str, float] = {}
+    called: dict[str, str] = {}
+    for name, price in prices.items():
+        node = _node_named(name, names, catalogue)
+        if node in result:
+            raise refusal("price.same_machine", option, called=called[node], name=name)
+        result[node], called[node] = price, name
+    return result
+
+
+def _node_named(name: str, names: dict[str, str], catalogue: Catalogue) -> str:
+    """The node type of an instance, or of that name."""
+    return names.get(name) or catalogue.node(name).id
+
+
+def _check_region(region: str | None, offers: dict[str, list[Instance]]) -> None:
+    known = {offer.region for some in offers.values() for offer in some if offer.region}
+    if region is not None and region not in known:
+        raise unknown_name("--region", region, known)
+
+
+def _check_own(goal: Goal) -> None:
+    """Refuse options of purchased machines where none is purchased."""
+    conditions = goal.conditions
+    if (conditions.service_years or conditions.used_fraction) and not goal.purchase_prices:
+        raise refusal("price.bought_plan")
+    if conditions.electricity_price and not (goal.purchase_prices or goal.prices):
+        raise refusal("price.electricity_plan")
+
+
+def _priced(
+    node: str, offers: list[Instance], conditions: Conditions, catalogue: Catalogue
+) -> tuple[Price | None, Instance | None]:
+    """The lowest price of a node and the offer it belongs to, or any offer where none is priced."""
+    first = offers[0] if offers else None
+    if conditions.price is not None or conditions.purchase_price is not None:
+        try:
+            return price_of(catalogue, node, conditions), first
+        except InputError as error:
+            raise error.under(said=node) from None
+    region = conditions.region
+    dated = [offer for offer in offers if offer.price_usd_per_hour and region in (None, offer.region)]
+    if not dated:
+        return None, first
+    cheapest = min(dated, key=lambda offer: offer.price_usd_per_hour or 0.0)
+    return on_demand(cheapest, catalogue), cheapest
+
+
+def _machines(
+    goal: Goal, node: str, price: Price | None, offer: Instance | None, catalogue: Catalogue
+) -> list[Machine]:
+    """The node with each accelerator that may be in it."""
+    spec = catalogue.node(node)
+    instance, provider = (offer.instance, offer.provider) if offer else (None, None)
+    return [
+        Machine(node, accelerator, spec.accelerators, spec.inter_link is not None, instance, provider, price)
+        for accelerator in _accelerators(goal, node, spec.accelerator)
+    ]
+
+
+def _accelerators(goal: Goal, node: str, built_in: str | None) -> tuple[str, ...]:
+    """Return the accelerators of a machine; one that fits any takes those named."""
+    if built_in is not None:
+        return (built_in,) if not goal.accelerators or built_in in goal.accelerators else ()
+    if not goal.accelerators:
+        raise refusal("machine.any_accelerator", "node", node=node)
+    return goal.accelerators
+
+
+def _nothing(goal: Goal, offers: dict[str, list[Instance]], catalogue: Catalogue) -> str:
+    wanted = ", ".join(goal.accelerators)
+    if goal.nodes or goal.instances:
+        return f"--accelerator {wanted}: none of the machines named holds one"
+    own = [node for node in catalogue.ids("nodes") if catalogue.node(node).accelerator in goal.accelerators]
+    known = ", ".join(sorted({str(catalogue.node(node).accelerator) for node in offers}))
+    hint = f"name a machine of your own with --node: {', '.join(own[:4])}" if own else f"for hire: {known}"
+    return f"--accelerator {wanted}: no offer of the catalogue holds one; {hint}"

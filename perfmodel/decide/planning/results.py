@@ -1,0 +1,332 @@
+"""The plans of a search: those worth having, those rejected, and those without a price."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from perfmodel.decide.planning.front import SLACK, TIE, best_of, front, likely, spreads_within
+from perfmodel.decide.planning.goal import Goal, options_of
+from perfmodel.decide.planning.machines import Machine
+from perfmodel.decide.planning.rejected import Rejected, rejected_plans
+from perfmodel.decide.planning.startable import instead, startable, startable_front
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.fitted.calibration import Calibration
+from perfmodel.model.options.scenario import scenario_of
+from perfmodel.model.prediction import Prediction, predict
+from perfmodel.model.prediction.intervals.ratio import chance_above_one, ratio_between
+from perfmodel.model.prediction.memory_odds import stated_odds
+from perfmodel.workloads.recipes.epochs_to_target import EpochsFit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Table = dict[str, NDArray[Any]]
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class SearchResult:
+    """The answer of a search.  A plan is a row: its columns by name, None where something is unknown."""
+
+    goal: Goal
+    machines: tuple[Machine, ...]
+    """That were tried; ``machine`` of a row is an index in it."""
+    candidates: Table
+    """A column by name: what was chosen, and what comes of it.  Run times [s], cost [$], energy [kWh],
+    carbon [g]; not a number where it is not known."""
+    left_out: dict[str, int]
+    """Plans that are not candidates, by the reason."""
+    fit: EpochsFit | None
+    """How epochs to the target grow with the batch; None where the epochs were given."""
+    catalogue: Catalogue | None = None
+    constants: Calibration | None = None
+    """What the candidates were predicted with, as for ``predict``."""
+    layouts: int = 0
+    """That were timed: of a transformer that is shared out, the fastest that fits is a candidate."""
+
+    def __len__(self) -> int:
+        """Candidates, those without a price included."""
+        return len(self.candidates["run_time"])
+
+    def row(self, index: int) -> Row:
+        """Return one candidate with its machine, price and verdicts."""
+        row: Row = {name: _plain(column[index]) for name, column in self.candidates.items()}
+        machine = self.machines[row.pop("machine")]
+        price = machine.price
+        if row["strategy"] != "all-reduce":
+            row["algorithm"] = None
+        served = row["strategy"] == "parameter-server"
+        if not served:
+            row["servers"] = None
+        row["server_node"] = (self.goal.server_node or machine.node) if served else None
+        goal, cost = self.goal, row["cost"]
+        tokens, ends = row["sequence_length"], _ends(row)
+        row["also"] = list(row.get("also") or ())
+        row = dict.fromkeys(("framework", "layout", "mfu", "mfu_nominal", "memory_capacity")) | row
+        return {
+            "name": machine.name,
+            "node": machine.node,
+            "instance": machine.instance,
+            "provider": machine.provider,
+            "accelerator": machine.accelerator,
+            **row,
+            "tokens_per_second": tokens and row["samples_per_second"] * tokens,
+            "cost_low_80": None if cost is None or ends is None else cost * ends.low,
+            "cost_high_80": None if cost is None or ends is None else cost * ends.high,
+            "usd_per_hour": price.usd_per_hour if price else None,
+            "price_basis": price.basis if price else None,
+            "price_region": price.region if price else None,
+            "price_date": price.date if price else None,
+            "price_source": price.source if price else None,
+            "meets_deadline": None
+            if goal.deadline is None
+            else (row["run_time"] or math.inf) <= goal.deadline,
+            "sure_of_deadline": (
+                None
+                if goal.deadline is None or row["run_time_high_80"] is None
+                else row["run_time_high_80"] <= goal.deadline
+            ),
+            "deadline_risk": _risk(row["run_time"], ends, goal.deadline),
+            "within_budget": None if goal.budget is None or cost is None else cost <= goal.budget,
+            "budget_risk": _risk(cost, ends, goal.budget),
+            "memory": stated_odds(row["memory_bytes"], row["memory_capacity"] or math.inf)._asdict(),
+            "within_published": self.fit.within_range(row["global_batch_size"]) if self.fit else None,
+        }
+
+    @cached_property
+    def front_rows(self) -> NDArray[np.intp]:
+        """Indices of ``front``."""
+        limits = [self._in_time(self.candidates["run_time"]), self._in_budget(self.candidates["cost"])]
+        return startable_front(self.candidates, limits)
+
+    @property
+    def front(self) -> list[Row]:
+        """Plans that no other beats in time and cost at once, the fastest first.
+
+        One that NCCL cannot run gives way to one it can that takes at most 1 % more of both.
+        """
+        return [self.row(int(index)) for index in self.front_rows]
+
+    @property
+    def energy_front(self) -> list[Row]:
+        """Plans that no other beats in time and energy at once, priced or not, the fastest first."""
+        table = self.candidates
+        indices = front(table["run_time"], table["energy"], table["cost"])
+        return [self.row(int(index)) for index in indices]
+
+    @cached_property
+    def cheapest_row(self) -> int | None:
+        """Index of ``cheapest``."""
+        able = self._in_time(self.candidates["run_time"][self.front_rows])
+        return int(self.front_rows[able][-1]) if able.any() else None
+
+    @property
+    def cheapest(self) -> Row | None:
+        """The cheapest plan that meets the deadline, if there is one; without a deadline, of all."""
+        return self._row_or_none(self.cheapest_row)
+
+    @property
+    def surest(self) -> Row | None:
+        """The cheapest whose run time meets the deadline at the upper end of its 80 % interval too."""
+        table = self.candidates
+        able = self._in_time(table["run_time_high_80"])
+        rows = np.flatnonzero(able & np.isfinite(table["cost"]) & np.isfinite(table["run_time"]))
+        if not len(rows):
+            return None
+        best = best_of(rows, table["cost"], table["run_time"], table["energy"])
+        return self.row(instead(table, best, startable(table), [able]))
+
+    @cached_property
+    def fastest_row(self) -> int | None:
+        """Index of ``fastest``."""
+        able = self._in_budget(self.candidates["cost"][self.front_rows])
+        return int(self.front_rows[able][0]) if able.any() else None
+
+    @property
+    def fastest(self) -> Row | None:
+        """The fastest plan within the budget, if there is one; without a budget, at any known price."""
+        return self._row_or_none(self.fastest_row)
+
+    @cached_property
+    def likely_row(self) -> int | None:
+        """Index of the best plan that keeps within the limits with the probability ``LIKELY``, if one does.
+
+        Of the deadline, or where only a budget is given, of that.  A plan over the budget is none.
+        """
+        table = self.candidates
+        time, cost = table["run_time"], table["cost"]
+        able = likely(table, self.goal.deadline, self.goal.budget)
+        rows = np.flatnonzero(able & np.isfinite(cost) & np.isfinite(time))
+        if not len(rows):
+            return None
+        first, second = (cost, time) if self.by_cost else (time, cost)
+        return instead(table, best_of(rows, first, second, table["energy"]), startable(table), [able])
+
+    @cached_property
+    def chosen_row(self) -> int | None:
+        """Index of ``chosen``."""
+        if self.likely_row is not None:
+            return self.likely_row
+        best = self.cheapest_row if self.by_cost else self.fastest_row
+        return None if best is None else self._surer(best)
+
+    def _surer(self, best: int) -> int:
+        """Return the plan most likely within the limits of those that are about as good as the best."""
+        table, goal = self.candidates, self.goal
+        time, cost = table["run_time"], table["cost"]
+        first, second = (cost, time) if self.by_cost else (time, cost)
+        able = self._in_time(time) & self._in_budget(cost) & (first <= (1 + SLACK) * first[best])
+        sure = spreads_within(table, goal.deadline, goal.budget)
+        rows = np.flatnonzero(able & np.isfinite(first) & np.isfinite(second) & np.isfinite(sure))
+        if not able[best] or not len(rows):
+            return best
+        surest = best_of(rows, -sure, first, table["energy"])
+        return instead(table, surest, startable(table), [able])
+
+    @property
+    def by_cost(self) -> bool:
+        """Whether the cheapest is looked for: always, but where there is a budget and no deadline."""
+        return self.goal.deadline is not None or self.goal.budget is None
+
+    @property
+    def chosen(self) -> Row | None:
+        """The cheapest that meets the deadline with a probability of 80 %.
+
+        Where none does, the most probable of those that cost at most 10 % more than the cheapest predicted to
+        meet it.  Where only a budget is given, the fastest that keeps within it, likewise.
+        """
+        return self._row_or_none(self.chosen_row)
+
+    @property
+    def met(self) -> bool:
+        """Whether a plan of known price meets every limit."""
+        chosen = self.chosen
+        return chosen is not None and False not in (chosen["meets_deadline"], chosen["within_budget"])
+
+    @cached_property
+    def rejected(self) -> list[Row]:
+        """The best plan of every machine that was not chosen, with ``reason`` and ``why`` in words.
+
+        And ``ratio``: how many times as fast it is as the plan chosen, with its interval.
+        """
+        chosen = self.chosen_row
+        if chosen is None:
+            return []
+        goal = self.goal
+        rivals: list[Rejected] = rejected_plans(
+            self.candidates, chosen, goal.deadline, goal.budget, self.by_cost
+        )
+        best = self.row(chosen)
+        of_best, name = self.predicted(best), f"{best['nodes']} x {best['name']}"
+        result = []
+        for one in rivals:
+            row = self.row(one.row)
+            ratio = ratio_between(self.predicted(row), of_best, name)
+            result.append(row | {"reason": one.reason, "why": one.text, "ratio": ratio.model_dump()})
+        return result
+
+    def options_of(self, row: Row) -> dict[str, Any]:
+        """Return the options of the scenario that a plan is."""
+        return options_of(row, self.goal.workload, self.goal.options)
+
+    def predicted(self, row: Row) -> Prediction:
+        """Return what ``predict`` says of a plan."""
+        return predict(scenario_of(self.options_of(row)), self.catalogue, self.constants)
+
+    @property
+    def nearest(self) -> Row | None:
+        """The plan nearest to the deadline, or the budget, where none meets it."""
+        if not len(self.front_rows):
+            return None
+        return self.row(int(self.front_rows[0 if self.by_cost else -1]))
+
+    @property
+    def unpriced(self) -> list[Row]:
+        """The machines without a price: their candidates, the best of them, and the price worth paying.
+
+        The best is the one of fewest node hours that meets the deadline, else the fastest;
+        ``worth_usd_per_hour`` is what a node may cost for it to be as cheap as the plan chosen.
+        """
+        chosen = self.chosen
+        report = []
+        for i, machine in enumerate(self.machines):
+            rows = np.flatnonzero(self.candidates["machine"] == i)
+            if machine.price is not None or not len(rows):
+                continue
+            time = self.candidates["run_time"][rows]
+            hours = time * (self.candidates["nodes"] + self.candidates["servers"])[rows] / 3600
+            able = self._in_time(time) if self.by_cost else np.ones(len(rows), dtype=bool)
+            best = int(np.argmin(np.where(able, hours, np.inf)) if able.any() else np.argmin(time))
+            worth = chosen["cost"] / float(hours[best]) if chosen and able[best] else None
+            report.append(
+                {
+                    "name": machine.name,
+                    "node": machine.node,
+                    "candidates": len(rows),
+                    "best": self.row(int(rows[best])),
+                    "worth_usd_per_hour": worth,
+                }
+            )
+        return report
+
+    @property
+    def impossible(self) -> list[str]:
+        """Names of the machines on which no plan could be made; ``left_out`` has the reasons."""
+        able = set(np.unique(self.candidates["machine"]).tolist())
+        return [machine.name for i, machine in enumerate(self.machines) if i not in able]
+
+    def prices(self) -> list[Row]:
+        """Return the price of every machine tried, with provider, basis, region, date and source."""
+        return [
+            {
+                "name": machine.name,
+                "node": machine.node,
+                "provider": machine.provider,
+                **machine.price._asdict(),
+            }
+            for machine in self.machines
+            if machine.price is not None
+        ]
+
+    def _in_time(self, time: Any) -> Any:
+        return time <= (math.inf if self.goal.deadline is None else self.goal.deadline)
+
+    def _in_budget(self, cost: Any) -> Any:
+        return cost <= (math.inf if self.goal.budget is None else self.goal.budget)
+
+    def _row_or_none(self, index: int | None) -> Row | None:
+        return None if index is None else self.row(index)
+
+
+class _Ends(NamedTuple):
+    """Ends of the 80 % interval of a run's time, and so of its cost, over what is predicted."""
+
+    low: float
+    high: float
+
+
+def _ends(row: Row) -> _Ends | None:
+    """None of a run that never ends, or before a spread was learned."""
+    time, low, high = (row[name] for name in ("run_time", "run_time_low_80", "run_time_high_80"))
+    return None if None in (time, low, high) else _Ends(low / time, high / time)
+
+
+def _risk(amount: float | None, ends: _Ends | None, limit: float | None) -> float | None:
+    """Return the probability that an amount exceeds a limit; None where either is not known."""
+    if amount is None or ends is None or limit is None:
+        return None
+    is_cut = ends.low * ends.high > 1 + TIE  # at what physics allows: nothing lies below
+    if is_cut and limit < ends.low * amount:
+        return 1.0
+    return chance_above_one(amount / limit, math.log(ends.high))
+
+
+def _plain(value: Any) -> Any:
+    value = value.item() if hasattr(value, "item") else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value

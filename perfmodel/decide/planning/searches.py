@@ -1,0 +1,78 @@
+"""From a goal to every plan it leaves open."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from perfmodel.decide.planning.candidates import candidates
+from perfmodel.decide.planning.goal import Goal
+from perfmodel.decide.planning.machines import machines_of
+from perfmodel.decide.planning.results import SearchResult
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.fitted.calibration import Calibration, constants_of
+from perfmodel.model.input.data import fed_with
+from perfmodel.model.options.conditions import LARGEST
+from perfmodel.workloads import workload
+from perfmodel.workloads.recipes.epochs_to_target import EpochsFit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Table = dict[str, NDArray[Any]]
+
+
+def search(
+    goal: Goal, catalogue: Catalogue | None = None, constants: Calibration | None = None
+) -> SearchResult:
+    """Try every plan a goal leaves open.
+
+    Parameters
+    ----------
+    goal : the run, its limits and what may be hired
+    catalogue, constants : as for ``predict``; by default the built-in ones
+
+    Raises
+    ------
+    InputError : the goal names something unknown or impossible; nothing fits
+
+    Examples
+    --------
+    Ninety epochs of ResNet-50 within a day: no plan of the front costs less than the cheapest.
+
+    >>> found = search(Goal(epochs=90, deadline=86400.0, accelerators=("v100-sxm2-16gb",), max_gpus=32))
+    >>> found.cheapest["run_time"] < 86400
+    True
+    >>> found.cheapest["cost"] == min(row["cost"] for row in found.front if row["meets_deadline"])
+    True
+    """
+    catalogue, constants = Catalogue.of(catalogue), constants_of(constants)
+    goal = goal.by_id(catalogue)
+    goal.check()
+    goal = goal.completed()
+    data = (goal.options.get(name) for name in ("dataset", "dataset_samples", "sample_bytes"))
+    network = fed_with(workload(goal.workload, goal.options.get("sequence_length")), *data)
+    fit = goal.fit()
+    goal = goal.with_failures(network)
+    machines = machines_of(goal, catalogue)
+    every = candidates(goal, machines, network, fit, catalogue, constants)
+    table = every.table
+    if fit is not None and (chosen := goal.chosen_recipe()) is not None and chosen.optimizer is not None:
+        table = _of_published_batches(table, goal, fit, every.left_out)
+    return SearchResult(
+        goal, tuple(machines), table, every.left_out, fit, catalogue, constants, every.layouts
+    )
+
+
+def _of_published_batches(table: Table, goal: Goal, fit: EpochsFit, left_out: dict[str, int]) -> Table:
+    """Return the plans of batches that a recipe was shown with, if one of them meets the limits; else all.
+
+    An optimizer that was made for large batches has no use in small ones, which it was not shown with.
+    """
+    batch = table["global_batch_size"]
+    shown = (fit.smallest_batch_size <= batch) & (batch <= fit.largest_batch_size)
+    in_time = table["run_time"] <= (LARGEST if goal.deadline is None else goal.deadline)
+    in_budget = table["cost"] <= (LARGEST if goal.budget is None else goal.budget)  # not of an unknown price
+    if not (shown & in_time & in_budget).any() or shown.all():
+        return table
+    left_out[f"a batch {fit.outside}, while others meet the limits"] = int((~shown).sum())
+    return {name: column[shown] for name, column in table.items()}

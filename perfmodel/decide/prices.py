@@ -1,0 +1,157 @@
+"""What machines cost: prices that a user gives, or that the catalogue knows with region, date and source."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from typing_extensions import TypedDict
+
+from perfmodel.core.errors import refusal
+from perfmodel.core.problem import Words
+from perfmodel.core.units import dollars
+from perfmodel.equations.cost import amortised_machine_price
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.instance import Instance
+from perfmodel.model.options.conditions import Conditions
+
+HOUR, YEAR = 3600.0, 365.25 * 86400.0
+DEFAULT_SERVICE_YEARS = 4.0
+
+
+class Price(NamedTuple):
+    """The price of one node, with its source."""
+
+    usd_per_hour: float
+    basis: str
+    """``on demand``, ``given`` or ``purchase``."""
+    instance: str | None = None
+    region: str | None = None
+    date: str | None = None
+    source: str | None = None
+    carbon_intensity: float | None = None
+    """Of the grid of the region [g CO2/kWh]; None where that is not known."""
+    node: str | None = None
+    """Whose price it is."""
+
+
+class NodePrice(TypedDict):
+    """What one node costs, and who says so."""
+
+    usd_per_hour: float
+    """Of one node [USD/h]."""
+    basis: str
+    """``on demand``, ``given`` or ``purchase``."""
+    instance: str | None
+    """The provider's name of it; null where nobody rents it out."""
+    region: str | None
+    """Where the price holds; null where it was given."""
+    date: str | None
+    """When it was read; null where it was given."""
+    source: str | None
+    """Who says so; null where it was given."""
+    carbon_intensity: float | None
+    """Of the grid of the region [g CO2/kWh]; null where that is not known."""
+    node: str | None
+    """Id of the node."""
+
+
+def offers_of(catalogue: Catalogue, node: str, region: str | None = None) -> list[Instance]:
+    """Return the priced offers of a node, the cheapest first, of one region or of all."""
+    offers = [
+        offer
+        for offer in catalogue.instances()
+        if offer.node == node and offer.price_usd_per_hour and region in (None, offer.region)
+    ]
+    return sorted(offers, key=lambda offer: offer.price_usd_per_hour or 0.0)
+
+
+def price_of(catalogue: Catalogue, node: str, conditions: Conditions) -> Price | None:
+    """Return what one node costs: the user's price, else its purchase, else the catalogue's cheapest offer.
+
+    Returns
+    -------
+    None where nobody has said: prices are never guessed
+
+    Raises
+    ------
+    InputError : two prices; a life without a purchase; electricity on top of a rent; a region in which the
+        node has no known price
+    """
+    if conditions.price is not None and conditions.purchase_price is not None:
+        raise refusal("price.exclusive")
+    if conditions.purchase_price is None and (conditions.service_years or conditions.used_fraction):
+        raise refusal("price.bought")
+    if conditions.price is not None:
+        return Price(conditions.price, "given", region=conditions.region, node=node)
+    if conditions.purchase_price is not None:
+        per_second = amortised_machine_price(
+            conditions.purchase_price,
+            (conditions.service_years or DEFAULT_SERVICE_YEARS) * YEAR,
+            conditions.used_fraction or 1.0,
+        )
+        return Price(float(per_second) * HOUR, "purchase", node=node)
+    offers = offers_of(catalogue, node, conditions.region)
+    if not offers:
+        if conditions.region is None:
+            return None
+        known = ", ".join(sorted({str(offer.region) for offer in offers_of(catalogue, node)}))
+        right = Words(f"known: {known}" if known else "give --price, USD per hour of one node")
+        raise refusal("price.unknown", "region", node=node, region=conditions.region, right=right)
+    if conditions.electricity_price is not None:
+        raise refusal("price.electricity")
+    return on_demand(offers[0], catalogue)
+
+
+def server_price_of(
+    catalogue: Catalogue, server_node: str, node: str, price: Price | None, conditions: Conditions
+) -> Price | None:
+    """Return what a parameter server's machine costs, ``price`` being a node's; None where nobody says."""
+    if conditions.server_price is not None:
+        return Price(conditions.server_price, "given", node=server_node)
+    if server_node == node:
+        return price
+    offers = offers_of(catalogue, server_node, conditions.region)
+    return on_demand(offers[0], catalogue) if offers else None
+
+
+def on_demand(offer: Instance, catalogue: Catalogue) -> Price:
+    """Return the price of an offer that has one, with the grid of its region."""
+    region = catalogue.regions.get((offer.provider, offer.region or ""))
+    return Price(
+        float(offer.price_usd_per_hour or 0.0),
+        "on demand",
+        offer.instance,
+        offer.region,
+        offer.price_date.isoformat() if offer.price_date else None,
+        offer.source,
+        None if region is None else region.carbon_intensity,
+        offer.node,
+    )
+
+
+def carbon_intensity_of(price: Price | None, conditions: Conditions) -> float | None:
+    """Return grams of CO2 of a kWh: as a user gives them, else of an offer's region; None if unknown."""
+    if conditions.carbon_intensity is not None or price is None:
+        return conditions.carbon_intensity
+    return price.carbon_intensity
+
+
+def hour_words(price: Price) -> str:
+    """Return a price with what it is of.
+
+    >>> hour_words(Price(2.5, "given", node="dgx-h100"))
+    '$2.50 an hour of one dgx-h100'
+    """
+    return f"{dollars(price.usd_per_hour)} an hour of one {price.node or 'node'}"
+
+
+def price_words(price: Price) -> str:
+    """Return a price with everything that says where it comes from, in a line.
+
+    >>> price_words(Price(24.48, "on demand", "p3.16xlarge", "us-east-1", "2026-07-20", "a price list"))
+    '$24.48 an hour of one node: p3.16xlarge on demand, us-east-1, 2026-07-20, source a price list'
+    """
+    each = hour_words(price)
+    if price.basis != "on demand":
+        return f"{each}, {'as given' if price.basis == 'given' else 'from its purchase'}"
+    return f"{each}: {price.instance} on demand, {price.region}, {price.date}, source {price.source}"

@@ -1,0 +1,129 @@
+"""What others published about scaling and networks beside what the model says, for the report."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from perfmodel.core.errors import refusal
+from perfmodel.core.files.reading import read_toml
+from perfmodel.core.files.resources import folder
+from perfmodel.core.files.templating import render
+from perfmodel.decide.quote.check import check_quote
+from perfmodel.decide.quote.claim_words import shown
+from perfmodel.decide.quote.expected import expected_bus_bandwidth
+from perfmodel.decide.quote.file import KINDS, read_quote, scenario_of_claim
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.prediction import Prediction, predict
+from perfmodel.model.prediction.collectives.collective_fabric import fabric_of
+
+QUOTES = ("imagenet-one-hour", "powerai-ddl-256-p100", "horovod-512-gpus", "nccl-8gb-all-reduce")
+QUANTITIES = ("time_to_train", "epoch_time", "scaling_efficiency", "bus_bandwidth")
+"""The claims taken of these quotes; their rates and speed-ups say the same in other words."""
+POWERAI = "powerai-ddl-256-p100"
+LARGE = 8e9
+"""The message of machines without a figure [B]."""
+
+
+class PublishedClaim(NamedTuple):
+    """A published figure and the model's; values in SI."""
+
+    quote: str
+    """Its file, without the ending."""
+    claim: str
+    """In the words of the publication."""
+    quantity: str
+    """What is claimed, as `check-quote` names it."""
+    published: float | None
+    """None: no figure was found."""
+    predicted: float
+    """What the model says."""
+    low_80: float
+    high_80: float
+    source: str | None
+    """Key of the publication in the file."""
+
+    @property
+    def error(self) -> float | None:
+        """Predicted time over published, less 1: positive where the model is too slow."""
+        if self.published is None:
+            return None
+        ratio = self.predicted / self.published
+        return (1 / ratio if KINDS[self.quantity].higher_is_better else ratio) - 1
+
+    @property
+    def covered(self) -> bool | None:
+        """Whether the 80 % interval holds the published figure."""
+        return None if self.published is None else self.low_80 <= self.published <= self.high_80
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row as people script against it."""
+        return {**self._asdict(), "error": self.error, "covered": self.covered}
+
+    def cells(self) -> tuple[str, str, str, str, str]:
+        """Return claim, published, predicted, interval and error as people write them."""
+
+        def written(value: float | None) -> str:
+            return "-" if value is None else shown(value, self.quantity)
+
+        interval = f"{written(self.low_80)} to {written(self.high_80)}"
+        error = "-" if self.error is None else f"{self.error:+.1%}"
+        return self.claim, written(self.published), written(self.predicted), interval, error
+
+
+def published_claims(catalogue: Catalogue | None = None) -> list[PublishedClaim]:
+    """Return every published figure with the model's prediction.
+
+    Parameters
+    ----------
+    catalogue : hardware the quotes name; by default what comes with the package
+
+    Raises
+    ------
+    InputError : hardware of the catalogue on which a claimed job cannot run
+    """
+    catalogue = Catalogue.of(catalogue)
+    result = []
+    for name in QUOTES:
+        quote, where = read_quote(name)
+        for each in check_quote(quote, catalogue, where):
+            if each.quantity not in QUANTITIES:
+                continue
+            if each.expected is None or each.low_80 is None or each.high_80 is None:
+                raise refusal(
+                    "quote.no_prediction", each=each.text, memory=each.memory or "no interval"
+                ).under(where)
+            source = quote.sources[each.source].title if each.source else None
+            figures = (each.value, each.expected, each.low_80, each.high_80)
+            result.append(PublishedClaim(name, each.text, each.quantity, *figures, source))
+    absent = read_toml(folder("validation") / "published_claims.toml")["without_figure"]
+    return [*result, *(_without_figure(**each, catalogue=catalogue) for each in absent)]
+
+
+def _without_figure(node: str, ranks: int, catalogue: Catalogue) -> PublishedClaim:
+    """The bus bandwidth of a machine of which no figure was found [B/s]."""
+    point = fabric_of(ranks, catalogue, node=node).of("all-reduce", LARGE)
+    figures = expected_bus_bandwidth(point)[:3]
+    return PublishedClaim(QUOTES[-1], f"{node}: 8 GB, no figure found", "bus_bandwidth", None, *figures, None)
+
+
+def overlap_gap() -> tuple[Prediction, Prediction]:
+    """Return the predictions of PowerAI's two jobs: overlapped, and not."""
+    quote, where = read_quote(POWERAI)
+    hidden, exposed = (predict(scenario_of_claim(quote, claim, where)) for claim in quote.claims)
+    return hidden, exposed
+
+
+def section(rows: list[PublishedClaim]) -> str:
+    """Return the report's section on published claims, as Markdown."""
+    hidden, exposed = overlap_gap()
+    first, second = (row.published or 0.0 for row in rows if row.quote == POWERAI)
+    return render(
+        "published_claims.md.j2",
+        rows=[row.cells() for row in rows],
+        sources=dict.fromkeys(row.source for row in rows if row.source),
+        held=sum(row.covered is True for row in rows),
+        counted=sum(row.published is not None for row in rows),
+        published_gap=first - second,
+        hidden=hidden,
+        exposed=exposed,
+    )

@@ -1,0 +1,132 @@
+"""The verdict on a claim as a sentence for a mail, and what measured runs say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perfmodel.decide.quote.checked import Checked
+from perfmodel.decide.quote.claim_judgement import percent
+from perfmodel.decide.quote.claim_words import shown, shown_range, software_words
+from perfmodel.decide.quote.file import KINDS
+
+RUN = "the log of a run like it: software and version, number format, batch, layout and throughput by step"
+BETTER = "better than the model expects, but a measured run reached it"
+"""What the verdict ``reached`` means."""
+SELDOM = 0.5
+"""Probability below which a run that did as well is named: the claim needs it (chosen)."""
+
+
+def sentence_of(claim: Checked) -> str:
+    """Return the verdict as one may paste it into a mail."""
+    claimed = _written(claim, claim.value)
+    if not claim.quantity.endswith("per_second"):
+        claimed = f"{KINDS[claim.quantity].words} of {claimed}"
+    if claim.target is not None:
+        claimed += f" ({claim.target})"
+    most = "allows at most" if claim.higher_is_better else "needs at least"
+    parts = [f"The quote claims {claimed} for {claim.scenario}"]
+    parts.append(f"physics {most} {_written(claim, claim.limit)}")
+    parts.append(_evidence(claim) or "no measured run like it is known")
+    if claim.memory is not None:
+        parts.append(f"the job does not fit: it {claim.memory}")
+    return "; ".join([*parts, _sure(claim), _ask(claim)]) + "."
+
+
+def needs_reached(claim: Checked) -> bool:
+    """Return whether a claim seems too good but for a measured run that did as well."""
+    return claim.reached_by is not None and (claim.probability or 0.0) < SELDOM
+
+
+def reached_words(claim: Checked) -> str:
+    """Return by which measured run a claim was reached, with what software and on what."""
+    run = claim.reached_by
+    assert run is not None
+    value, software = _written(claim, run.value), software_words(run.software)
+    return f"{run.source} reached {value} with {software} on {run.words}"
+
+
+def judgement_words(claim: Checked) -> str:
+    """Return the judgement in short, and how likely the claim is reached, by what software or evidence."""
+    words = f"{claim.judgement}: {BETTER}" if claim.verdict == "reached" else claim.judgement
+    if claim.judgement == "impossible" or claim.probability is None:
+        return words
+    likely = f"{percent(claim.probability)} likely to be reached"
+    if claim.reached_by is not None and needs_reached(claim):
+        likely += f" with {software_words(claim.reached_by.software_taken)}"
+    elif claim.similar_run is not None:
+        likely += f", by the ratio to a run of {claim.similar_run.source}"
+    return f"{words}{';' if claim.verdict == 'reached' else ','} {likely}"
+
+
+def open_clause(claim: Checked) -> str:
+    """Return what the quote says, or leaves open, of that by which the run may have been faster."""
+    run = claim.reached_by
+    assert run is not None
+    if run.left_open:
+        return f"the quote states no {' and no '.join(run.left_open)}"
+    if run.is_other:
+        return f"the quote states {software_words(run.software_taken)}"
+    return "that is the software that was checked"
+
+
+def _written(claim: Checked, value: float) -> str:
+    return shown(value, claim.quantity, claim.sample, claim.per)
+
+
+def _ranged(claim: Checked, value: float, low: float | None, high: float | None) -> str:
+    if low is None or high is None:
+        return _written(claim, value)
+    ends = shown_range(low, high, claim.quantity, claim.sample, claim.per)
+    return f"{_written(claim, value)} (80 %: {ends})"
+
+
+def _evidence(claim: Checked) -> str | None:
+    """What runs like it reach, by the best evidence there is."""
+    if claim.similar_run is not None:
+        run = claim.similar_run
+        values = _ranged(claim, run.value, run.low_80, run.high_80)
+        return f"measured runs like it reach {values}, by a run of {run.source}"
+    if claim.expected is not None:
+        values = _ranged(claim, claim.expected, claim.low_80, claim.high_80)
+        return f"runs like it reach {values} by a model fitted to measured ones"
+    if claim.measured:
+        near = claim.measured[0]
+        return f"measured: {near.words} ({near.source})"
+    return None
+
+
+def _sure(claim: Checked) -> str:
+    """The judgement and how sure it is."""
+    if claim.judgement == "impossible":
+        return "so it is impossible as stated"
+    if claim.probability is None:
+        return f"so it is {claim.judgement}"
+    likely = f"{percent(claim.probability)} likely to be reached"
+    run = claim.reached_by
+    if run is None or not needs_reached(claim):
+        return f"so it is {claim.judgement} ({likely})"
+    taken = f"{software_words(run.software_taken)}, {claim.scenario.partition(', ')[2]}"
+    though = ", though better than the model expects" if claim.verdict == "reached" else ""
+    return (
+        f"so it is {claim.judgement}{though}: {reached_words(claim)}; {open_clause(claim)}, "
+        f"and with {taken}, it is {likely}"
+    )
+
+
+def _ask(claim: Checked) -> str:
+    asked = list(dict.fromkeys(trick.ask.removeprefix("ask ") for trick in claim.tricks))
+    other = claim.other_reading
+    if other is not None and other.convention is not None and other.verdict != claim.verdict:
+        asked.append("whether its FLOP count masked scores")
+    run = claim.reached_by
+    if run is not None and needs_reached(claim) and (run.left_open or run.is_other):
+        asked.append(f"which {' and '.join(run.left_open or ['software'])} it holds for")
+    if claim.judgement == "possible":
+        asked.append(f"for {RUN}, and for the figure in the contract")
+    elif not asked or claim.judgement == "doubtful":
+        asked.append(f"for {RUN}")
+    return f"ask the vendor {_listed(asked)}"
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return ", and ".join(parts)

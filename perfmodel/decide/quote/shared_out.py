@@ -1,0 +1,112 @@
+"""How a claimed transformer job is shared out: as its quote states, and the fastest way where it does not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from perfmodel.core.errors import refusal
+from perfmodel.core.problem import Words
+from perfmodel.model.options.laid_out import laid_out
+from perfmodel.model.options.layout import DEGREES, RECOMPUTE, SHARDING
+from perfmodel.model.setting.resolve import resolve
+from perfmodel.model.setting.sharing import sharing_option
+from perfmodel.model.transformers.evaluate import network_of
+from perfmodel.model.transformers.search import search
+from perfmodel.model.transformers.usual_batch import usual_batch
+
+if TYPE_CHECKING:
+    from perfmodel.hardware.catalogue.store import Catalogue
+    from perfmodel.model.options.scenario import Scenario
+    from perfmodel.model.setting.resolve import Setting
+
+_WORDS = {"sharding": SHARDING, "recompute": RECOMPUTE}
+_CHOSEN = (*DEGREES, *_WORDS)
+_BATCH = ("micro_batch_size", "local_batch_size", "accumulation_steps", "global_batch_size")
+
+
+class SharedOut(NamedTuple):
+    """A job whose layout is complete."""
+
+    scenario: Scenario
+    defaults: tuple[str, ...] = ()
+    """What was chosen where the quote leaves it open."""
+
+
+def shared_out(scenario: Scenario, catalogue: Catalogue) -> SharedOut:
+    """Return a job as its quote states it, with the fastest layout that fits where it states none.
+
+    What trains copies of its network is returned as it is, and so is what no layout makes fit.
+
+    Raises
+    ------
+    InputError : a scenario that cannot be, or a batch that no layout divides
+    """
+    setting = resolve(_plain(scenario), catalogue)
+    if setting.layout is None:
+        return SharedOut(scenario)
+    stated = _stated(scenario)
+    batch, is_assumed = _batch_of(scenario, setting)
+    fitting = search(setting, batch)
+    if not fitting.candidates:
+        why = "; ".join(fitting.rejected)
+        raise refusal(
+            "quote.no_layout", workload=setting.workload.id, world_size=setting.world_size, why=Words(why)
+        )
+    agrees = np.ones(len(fitting.layouts.sharding), dtype=bool)
+    for name, value in stated.items():
+        agrees &= getattr(fitting.layouts, name) == value
+    if not agrees.any():
+        return SharedOut(scenario)
+    words = fitting.layout(int(np.argmax(agrees))).words()
+    chosen: dict[str, Any] = {name: words[name] for name in (*_CHOSEN, "micro_batch_size")}
+    defaults = [
+        f"--{name.replace('_', '-')} {words[name]}"
+        for name in _CHOSEN
+        if name not in stated and words[name] not in (1, "none")
+    ]
+    if defaults:
+        defaults.append("the fastest layout that fits")
+    if is_assumed:
+        tokens = batch * network_of(setting.workload)[1]
+        defaults.append(f"--global-batch-size {batch} ({tokens / 1e6:.3g} M tokens a step)")
+    complete = changed(scenario, **(dict.fromkeys(_BATCH) | chosen | {"global_batch_size": batch}))
+    return SharedOut(complete, tuple(defaults))
+
+
+def changed(scenario: Scenario, **options: Any) -> Scenario:
+    """Return a scenario with options replaced; None takes one back."""
+    table = scenario.model_dump(exclude_unset=True) | options
+    return type(scenario).model_validate({key: value for key, value in table.items() if value is not None})
+
+
+def _plain(scenario: Scenario) -> Scenario:
+    """The same job with nothing shared out but what a stack always does, so that every batch goes with it."""
+    plain = changed(scenario, **dict.fromkeys((*_CHOSEN, *_BATCH)))
+    return laid_out(plain) if sharing_option(scenario) else plain
+
+
+def _stated(scenario: Scenario) -> dict[str, int]:
+    """What the quote says of the layout, as ``Layout`` holds it."""
+    result = {}
+    for name in (*_CHOSEN, "micro_batch_size", "accumulation_steps"):
+        value = getattr(scenario, name)
+        if name in scenario.model_fields_set and value is not None:
+            result[name] = _WORDS[name].index(value) if name in _WORDS else value
+    if scenario.local_batch_size is not None:
+        result["micro_batch_size"] = scenario.local_batch_size
+    if scenario.strategy == "fsdp":
+        result["sharding"] = SHARDING.index("zero3")
+    return result
+
+
+def _batch_of(scenario: Scenario, setting: Setting) -> tuple[int, bool]:
+    """Return the samples of a step, and whether they are the usual ones as nobody states them."""
+    if scenario.global_batch_size is not None:
+        return scenario.global_batch_size, False
+    micro, steps = scenario.micro_batch_size or scenario.local_batch_size, scenario.accumulation_steps
+    if micro is not None or steps is not None:
+        replica = scenario.tensor_parallel * scenario.pipeline_parallel * scenario.context_parallel
+        return (micro or 1) * (steps or 1) * max(1, setting.world_size // replica), False
+    return usual_batch(setting.world_size, network_of(setting.workload)[1]), True

@@ -1,0 +1,171 @@
+"""Measured runs most like what a quote claims: same network, same family of accelerators, nearest in size."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import NamedTuple
+
+from perfmodel.core.errors import InputError
+from perfmodel.evidence.accuracy.anchors import Anchors
+from perfmodel.evidence.accuracy.collectives.collective_rows import Measurement, shipped_measurements
+from perfmodel.evidence.accuracy.mlperf.mlperf_rows import Submission
+from perfmodel.evidence.accuracy.scenarios import measured_time, network_of
+from perfmodel.evidence.accuracy.software import software_of
+from perfmodel.evidence.accuracy.training_rows import Run, shipped_runs
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.software import parts
+from perfmodel.model.collectives.place import Point
+from perfmodel.model.setting.resolve import Setting
+from perfmodel.workloads import workload
+from perfmodel.workloads.catalogue import version_of
+
+SHOWN, TRIED = 3, 8
+"""Of the nearest runs: so many are listed, and so many are tried as what a claim is compared with."""
+_TRUSTED = ("A", "B", "C")
+
+
+class SimilarRun(NamedTuple):
+    """A published training run near a claim."""
+
+    run: Run
+    time: float
+    """Of its iteration [s]."""
+    rate: float
+    """Samples per second on each accelerator."""
+    scaling_efficiency: float | None
+    """Against its source's own run on one accelerator, where there is one."""
+    software: str | None = None
+    """``NAME@YEAR``; None where nobody knows it."""
+    submission: Submission | None = None
+    """That the run is, of MLPerf's."""
+    padded: int | None = None
+    """Tokens to which its sequences are padded, where its software skips padding."""
+
+    @property
+    def words(self) -> str:
+        """On what the network was trained, in short."""
+        run = self.run
+        words = f"{run.world_size} x {run.accelerator}, {run.precision or 'precision not stated'}"
+        if run.local_batch_size:
+            words += f", batch {run.local_batch_size} each"
+        return f"{words}, up to {self.padded} tokens without padding" if self.padded else words
+
+
+def similar_runs(setting: Setting, catalogue: Catalogue, several: bool = False) -> list[SimilarRun]:
+    """Return the ``TRIED`` measured runs most like a setting, the nearest first.
+
+    Parameters
+    ----------
+    setting : what is claimed
+    catalogue : tells which accelerators are of one architecture
+    several : only runs on several accelerators that have one to compare with
+    """
+    family = family_of(catalogue, setting.accelerator.architecture)
+    anchors = _anchors()
+    result: list[tuple[float, SimilarRun]] = []
+    for run in shipped_runs():
+        time = measured_time(run)
+        if (
+            time is None
+            or run.trust not in _TRUSTED
+            or version_of(run.workload) != version_of(setting.workload.id)
+        ):
+            continue
+        if run.accelerator not in family or run.sequence_length != setting.workload.sequence_length:
+            continue
+        anchor = anchors.of(run) if run.world_size > 1 else None
+        if several and anchor is None:
+            continue
+        samples = (run.local_batch_size or 1) * run.accumulation_steps
+        efficiency = anchor.iteration_time / time if anchor else None
+        similar = SimilarRun(run, time, samples / time, efficiency, software_of_run(run))
+        result.append((distance(run, setting), similar))
+    result.sort(key=lambda pair: pair[0])
+    return _one_of_each([similar for _, similar in result])
+
+
+def similar_collectives(point: Point) -> list[Measurement]:
+    """Return the measured collectives over the same links most like one that is claimed."""
+    result = []
+    for measured in _measurements():
+        other = measured.point
+        if other is None or (other.collective, other.link.id) != (point.collective, point.link.id):
+            continue
+        if (other.inter_link and other.inter_link.id) != (point.inter_link and point.inter_link.id):
+            continue
+        apart = abs(math.log(other.group_size / point.group_size)) + abs(math.log(other.nodes / point.nodes))
+        result.append((apart, abs(math.log(other.message_bytes / point.message_bytes)), measured))
+    result.sort(key=lambda item: item[:2])
+    nearest: dict[str, Measurement] = {}
+    for _, _, measured in result:
+        nearest.setdefault(measured.source, measured)
+    return list(nearest.values())[:SHOWN]
+
+
+def software_of_run(run: Run) -> str | None:
+    """Return ``NAME@YEAR`` of what ran a run; None where nobody knows it."""
+    try:
+        family = workload(network_of(run), run.sequence_length).family
+    except InputError:
+        return None
+    return software_of(run, family)
+
+
+def has_no_higher_peak(precision: str, setting: Setting) -> bool:
+    """Return whether arithmetic in a precision has no higher peak than a setting's; if unknown, no."""
+    try:
+        return setting.accelerator.training_peak(precision)[0] <= setting.peak_flops
+    except InputError:
+        return False
+
+
+def as_open(measured: str, claimed: str, stated: str | None) -> str:
+    """Return the software of a run: the claimed one, where the claim leaves open of which year that is.
+
+    >>> as_open("nemo@2024", "nemo@2026", "nemo"), as_open("nemo@2024", "nemo@2026", "nemo@2026")
+    ('nemo@2026', 'nemo@2024')
+    """
+    is_alike = parts(measured)[0] == parts(claimed)[0]
+    return claimed if is_alike and parts(stated or "")[1] is None else measured
+
+
+def _one_of_each(runs: list[SimilarRun]) -> list[SimilarRun]:
+    """The nearest, no two of them the same configuration of one source."""
+    kept: dict[tuple[object, ...], SimilarRun] = {}
+    for similar in runs:
+        run = similar.run
+        kept.setdefault((run.source, run.accelerator, run.world_size, run.precision), similar)
+    return list(kept.values())[:TRIED]
+
+
+def distance(run: Run, setting: Setting) -> float:
+    """Return how far a run is from a setting; one is a factor of e in the number of accelerators."""
+    batch = (run.local_batch_size or 1) / setting.local_batch_size
+    return (
+        abs(math.log(run.world_size / setting.world_size))
+        + 0.5 * abs(math.log(batch))
+        + 1.0 * (run.accelerator != setting.accelerator.id)
+        + 1.0 * (run.precision != setting.precision)
+        + 0.5 * (run.strategy not in (setting.strategy, "single"))
+        + 0.5 * (run.nodes > 1 and run.inter_link != setting.inter_link.id)
+        + 0.25 * (run.input != setting.scenario.input)
+        + 0.25 * (run.workload != setting.workload.id)
+    )
+
+
+@cache
+def _anchors() -> Anchors:
+    return Anchors(shipped_runs())
+
+
+@cache
+def _measurements() -> tuple[Measurement, ...]:
+    return tuple(shipped_measurements())
+
+
+@cache
+def family_of(catalogue: Catalogue, architecture: str) -> frozenset[str]:
+    """Return the accelerators of one architecture: Pascal, Volta, Ampere."""
+    ids = catalogue.ids("accelerators")
+    return frozenset(id for id in ids if catalogue.accelerator(id).architecture == architecture)

@@ -1,0 +1,195 @@
+"""Measured runs most like a transformer job that is shared out: in arithmetic, machine, size, software."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+from perfmodel.decide.quote.similar_runs import TRIED, as_open, has_no_higher_peak
+from perfmodel.equations.transformer import model_flops_per_token
+from perfmodel.evidence.accuracy.ratio_pairs import job_shared_out
+from perfmodel.evidence.accuracy.training_rows import TRUSTED
+from perfmodel.evidence.accuracy.transformers.transformer_rows import (
+    PRECISIONS,
+    TransformerRun,
+    shipped_transformer_runs,
+)
+from perfmodel.evidence.accuracy.transformers.transformer_software import software_named
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.software import parts
+from perfmodel.model.fitted.calibration import NORMAL_80
+from perfmodel.model.prediction.intervals.ratio import Job, job_of
+from perfmodel.model.prediction.result import Prediction
+from perfmodel.model.setting.resolve import Setting
+from perfmodel.model.transformers.evaluate import case_of_setting
+from perfmodel.model.transformers.job import Case
+from perfmodel.model.transformers.job import job_of as whole_job
+from perfmodel.model.transformers.layout_words import short
+from perfmodel.model.transformers.parameters import fitted
+from perfmodel.model.transformers.step import step_of
+from perfmodel.model.transformers.uncertainty import novelty
+
+FARTHEST = math.log(3.0)
+"""Ratio of the arithmetic of a token beyond which two networks are not alike."""
+
+
+class SimilarTransformer(NamedTuple):
+    """A published run of a transformer near a claim."""
+
+    run: TransformerRun
+    flops_per_second: float
+    """Of the model, on each accelerator [FLOP/s]."""
+    predicted_time: float
+    """Of its step [s]."""
+    half_width: float
+    """Of the 80 % interval of the prediction, as a logarithm."""
+    job: Job
+
+    @property
+    def words(self) -> str:
+        """The run in short."""
+        run = self.run
+        assert run.case is not None
+        layout = run.case.layout
+        tokens = layout.global_batch_size * run.case.sequence_length / run.time / layout.world_size
+        rate = f"{self.flops_per_second / 1e12:.3g} TFLOP/s ({tokens:,.0f} tokens/s)"
+        return f"{rate} on each of {job_words(run)}"
+
+
+class RunOfNetwork(NamedTuple):
+    """A published run of the very network that is claimed, on its accelerator."""
+
+    run: TransformerRun
+    flops_per_second: float
+    """Of the model, on each accelerator [FLOP/s]."""
+    software: str
+    apart: float
+    """How far it is from what is claimed."""
+
+
+def runs_of_network(setting: Setting, catalogue: Catalogue) -> Iterator[RunOfNetwork]:
+    """Yield the measured runs of a setting's network on as many of its accelerators, or more.
+
+    With samples as long, and where the quote states a precision, in arithmetic with no higher peak.
+    """
+    claimed = case_of_setting(setting)
+    for run in _runs():
+        case = run.case
+        assert case is not None
+        if (
+            run.accelerator != setting.accelerator.id
+            or case.layout.world_size < setting.world_size
+            or not _is_network(case, claimed)
+            or not (setting.scenario.precision is None or _is_as_precise(run, setting))
+        ):
+            continue
+        apart = _distance(run, claimed, setting, catalogue)
+        if apart is not None:
+            yield RunOfNetwork(run, _rate(run, case), software_of(run), apart)
+
+
+def job_words(run: TransformerRun) -> str:
+    """Return on what a transformer was trained, in short."""
+    assert run.case is not None
+    layout = run.case.layout
+    return (
+        f"{layout.world_size:g} x {run.accelerator}, {run.precision}, {run.workload}, {short(layout.words())}"
+    )
+
+
+def software_of(run: TransformerRun) -> str:
+    """Return ``NAME@YEAR`` of what ran a transformer."""
+    return f"{_stack(run)}@{run.year}"
+
+
+def _is_network(case: Case, claimed: Case) -> bool:
+    """Whether two jobs train the same network on samples as long."""
+    one, other = case.model, claimed.model
+    return (one.layers, one.hidden, one.feed_forward, case.sequence_length) == (
+        other.layers,
+        other.hidden,
+        other.feed_forward,
+        claimed.sequence_length,
+    )
+
+
+def _is_as_precise(run: TransformerRun, setting: Setting) -> bool:
+    return has_no_higher_peak(PRECISIONS.get(run.precision, run.precision), setting)
+
+
+def _rate(run: TransformerRun, case: Case) -> float:
+    """The model's arithmetic a second, on each accelerator [FLOP/s]."""
+    flops = _flops_per_token(case) * case.layout.global_batch_size * case.sequence_length
+    return float(flops / run.time / case.layout.world_size)
+
+
+def similar_transformers(
+    setting: Setting, prediction: Prediction, catalogue: Catalogue
+) -> list[SimilarTransformer]:
+    """Return the measured runs most like a setting, one of each source, the nearest first."""
+    claimed, job = case_of_setting(setting), job_of(prediction)
+    near: dict[str, tuple[float, TransformerRun]] = {}
+    for run in _runs():
+        apart = _distance(run, claimed, setting, catalogue)
+        if apart is not None and apart < near.get(run.source, (math.inf,))[0]:
+            near[run.source] = apart, run
+    nearest = sorted(near.values(), key=lambda pair: pair[0])[:TRIED]
+    framework = setting.scenario.framework
+    return [_similar(run, claimed, job, framework) for _, run in nearest]
+
+
+def _similar(run: TransformerRun, claimed: Case, job: Job, framework: str | None) -> SimilarTransformer:
+    case = run.case
+    assert case is not None
+    alike = _is_network(case, claimed)
+    measured = job_shared_out(run)._replace(
+        workload=job.workload if alike else (run.workload, case.sequence_length),
+        software=as_open(software_of(run), job.software, framework),
+        precision=PRECISIONS.get(run.precision, run.precision),
+    )
+    time = float(step_of(whole_job(case), fitted().parameters).iteration_time)
+    new = novelty(case.model, run.accelerator, software_of(run))
+    half_width = NORMAL_80 * new.spread / new.scale.factor  # in ratios the ledger's scale is no part
+    return SimilarTransformer(run, _rate(run, case), time, half_width, measured)
+
+
+def _distance(run: TransformerRun, claimed: Case, setting: Setting, catalogue: Catalogue) -> float | None:
+    """How far a run is from a claim, one a factor of e in arithmetic; None where they are not alike."""
+    case = run.case
+    assert case is not None
+    if catalogue.accelerator(run.accelerator).pool != setting.accelerator.pool:
+        return None
+    arithmetic = abs(math.log(_flops_per_token(case) / _flops_per_token(claimed)))
+    if bool(case.model.experts) != bool(claimed.model.experts) or arithmetic > FARTHEST:
+        return None
+    return (
+        arithmetic
+        + 0.5 * abs(math.log(case.layout.world_size / setting.world_size))
+        + 0.5 * abs(math.log(case.sequence_length / claimed.sequence_length))
+        + 1.0 * (run.accelerator != setting.accelerator.id)
+        + 1.0 * (PRECISIONS.get(run.precision) != PRECISIONS.get(setting.precision))
+        + 0.5 * (_stack(run) != parts(setting.scenario.framework or "")[0])
+    )
+
+
+def _flops_per_token(case: Case) -> float:
+    """The model's arithmetic of a token [FLOP], as it is computed: weights that it passes, and scores."""
+    at = case.model
+    experts = at.hidden * at.experts + (at.top_k + at.shared_experts) * at.expert_parameters
+    layer = at.attention_parameters + at.dense_share * at.dense_parameters + (1 - at.dense_share) * experts
+    weights = at.layers * layer + at.predicted_share * at.embedding_parameters
+    width, positions = (at.head_size + at.value_size) / 2, at.attended * case.sequence_length / 2
+    return float(model_flops_per_token(weights, at.layers, at.heads, width, positions))
+
+
+def _stack(run: TransformerRun) -> str:
+    software = software_named(run.framework)
+    return software.stack if software else run.framework.lower()
+
+
+@cache
+def _runs() -> tuple[TransformerRun, ...]:
+    runs = shipped_transformer_runs()
+    return tuple(run for run in runs if run.case is not None and run.trust in TRUSTED and run.time > 0)

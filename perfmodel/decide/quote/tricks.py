@@ -1,0 +1,283 @@
+"""Ways in which a figure is larger than what a job will see, by its size and by the words of its quote."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from pydantic import BaseModel, ConfigDict
+
+from perfmodel.core.units import show
+from perfmodel.decide.quote.file import BANDWIDTHS, KINDS, Claim
+from perfmodel.decide.quote.limits import best_product
+from perfmodel.decide.quote.said import is_said
+from perfmodel.hardware.provenance import Quantity
+from perfmodel.model.setting.resolve import Setting
+
+OF_A_STEP = tuple(kind for kind in KINDS if kind not in (*BANDWIDTHS, "scaling_efficiency", "speedup"))
+"""Quantities that follow from the time of a step."""
+NEAR = 0.04
+"""How near a figure must come to what it is taken for."""
+
+
+class Trick(BaseModel):
+    """A way in which a figure was made larger."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    """What it is called."""
+    words: str
+    """What was done."""
+    ask: str
+    """What to ask the vendor for."""
+    factor: float | None = None
+    """How many times too large that makes the figure; None where its words alone tell."""
+
+
+class _Way(NamedTuple):
+    name: str
+    factor: float
+    words: str
+    ask: str
+
+
+SPARSE = "sparse FLOPs", "ask for the dense figure"
+EIGHT = "fp8 peak for bf16 work", "ask for the figure in the number format of the training run"
+BOTH = "both directions", "ask for one direction, and for nccl-tests' bus bandwidth at 1 GB and above"
+NODE = "per node, not per GPU", "ask of how many accelerators it is the sum"
+BITS = "Gbit for GByte", "ask whether it is bits or bytes"
+BOOST, ASK_BOOST = "boost clock", "ask for what a matrix product reaches for minutes, at the power limit"
+_MACHINES = (
+    r"(?:[GT]PUs?|accelerators?|devices?|chips?|cards?|nodes?|servers?|machines?|workers?|racks?|ranks?)"
+)
+_NUMBER = r"\d[\d,.]*\s*[kKx]?"
+_NO_NAME = (
+    r"(?:per|on|in|at|of|by|for|with|from|a|an|the|each|and|or|times|[kMGTPE]?(?:flops?|bytes?|bits?)|percent"
+    r"|(?:image|sample|token|sequence|hour|minute|second)s?|faster|slower|better|higher|lower|more)\b"
+)
+_NAMED = r"(?!(?:fp|bf|tf|int|mxfp|nvfp)\d)(?:[a-z]{1,3}\d{1,3}[a-z]{0,2}|gaudi\d?|trainium\d?)s?\b"
+"""What an accelerator is called, as V100s and MI300X are; not fp16."""
+_SO_MANY = (
+    rf"(?!\s+{_NUMBER}\s+(?:(?!{_NO_NAME})[\w-]+\s+){{0,4}}?{_MACHINES}\b)"
+    rf"(?!\s+{_NUMBER}\s+(?:(?!{_NO_NAME})[\w-]+\s+)?{_NAMED})"
+)
+"""How far something scales is no figure: up to 64 GPUs."""
+_SCALES = re.compile(
+    r"\bscal(?:e|es|ed|ing|able)(?:\s+(?!efficiency|up\b)[\w-]+){0,3}"
+    rf"\s+up to\s+{_NUMBER}(?=\s*(?:[.,;:)]|$))",
+    re.IGNORECASE,
+)
+"""The same without a word for what: it scales linearly up to 64."""
+_OTHER_SPARSE = r"(?:attention|gradients?|embeddings?|mixtures?|experts?|tables?)\b"
+"""What is sparse without products that hardware skips."""
+_CLOCK = r"(?:clock\w*|frequenc\w*|[MG]Hz)"
+_TOGETHER = r"\s*(?:,|and|or|/|&|\+|as well as)\s*(?:and\s+)?(?:[\w-]+\s+)?"
+SAID: tuple[tuple[str, str, str, str], ...] = (
+    (
+        "up to",
+        rf"\bup to\b{_SO_MANY}|\bas (?:much|many|fast|high|low) as\b{_SO_MANY}|\bat best\b|\btheoretical\b"
+        r"|\bmaximum\b(?!\s+(?:batch|sequence|context|length|number|memory))",
+        "it says 'up to': the best case, not what a job runs at",
+        "ask for the mean of a whole run, and what it was measured on",
+    ),
+    (
+        SPARSE[0],
+        rf"(?:\b2:4\s+)?(?:\bstructured\s+)?\bspars\w*\b(?!\s+{_OTHER_SPARSE})|\b2:4\b",
+        "it counts 2:4 structured sparsity, which skips half of the products; training a dense network has "
+        "all of them",
+        SPARSE[1],
+    ),
+    (
+        BOOST,
+        rf"\b(?:boost|turbo)(?:\s+boost)?[\s-]*(?:{_CLOCK}|mode|speeds?)\b|\((?:boost|turbo)\)"
+        rf"|\b{_CLOCK}\b[\w\s-]{{0,20}}\b(?:boost|turbo)\b|\b(?:at|in) (?:full |maximum )?(?:boost|turbo)\b",
+        "it is at the boost clock, which an accelerator at its power limit does not hold",
+        ASK_BOOST,
+    ),
+    (
+        BOTH[0],
+        r"\bbi-?directional\b(?!\s+(?:attention|encoder|transformer|model|language))"
+        r"|\bboth directions\b|\bfull[- ]duplex\b",
+        "it adds both directions of the links; a ring or a tree uses each in one",
+        BOTH[1],
+    ),
+    (
+        NODE[0],
+        r"\baggregate\b(?!\s+gradients?)"
+        r"|\bper (?:node|server|system|box|machine)\b|\btotal\b.{0,20}\bbandwidth\b",
+        "it is the sum over a machine's accelerators",
+        NODE[1],
+    ),
+    (
+        "inference",
+        rf"\binference\b(?!{_TOGETHER}training)|\bgenerat\w+ tokens\b|\bserving\b|\bdecod\w+ tokens\b",
+        "it is of inference: training has a backward pass too, which takes twice the forward's arithmetic",
+        "ask for the training figure",
+    ),
+)
+"""Tricks that a claim's own words tell: name, pattern, what was done, what to ask for."""
+_ALSO_TRAINING = re.compile(rf"\btrain(?:ing)?\b{_TOGETHER}inference\b", re.IGNORECASE)
+"""Named together they say what it can do, not what was measured."""
+_OF_BANDWIDTH = (BOTH[0],)
+_OF_ARITHMETIC = (SPARSE[0], BOOST, "inference")
+
+
+def tricks_of(
+    claim: Claim,
+    setting: Setting,
+    limit: float,
+    within: tuple[float, float] | None,
+    is_too_good: bool,
+    of_a_workload: bool = True,
+) -> list[Trick]:
+    """Return what makes a figure larger than a job will see, by its size and by its words.
+
+    Parameters
+    ----------
+    claim, setting : what is claimed, of which job
+    limit : the best that physics allows
+    within : where the model expects it, the worst end and the best; None where it does not say
+    is_too_good : whether the figure is beyond one of the two: only then is its size looked at
+    of_a_workload : whether it is of a job, and not of hardware alone
+    """
+    result = {}
+    if not of_a_workload and within is None and abs(claim.number / limit - 1) < NEAR:
+        result[BOOST] = Trick(name=BOOST, words=_peak_words(claim, setting), ask=ASK_BOOST)
+    if is_too_good:
+        for way in _ways(claim, setting, of_a_workload):
+            if _explains(claim, limit, within, way.factor, of_a_workload) and way.name not in result:
+                result[way.name] = Trick(name=way.name, words=way.words, ask=way.ask, factor=way.factor)
+    text = _SCALES.sub("scales", _ALSO_TRAINING.sub("training", claim.text))
+    for name, pattern, words, ask in SAID:
+        if name in result or not _concerns(name, claim, setting):
+            continue
+        if is_said(pattern, text):
+            result[name] = Trick(name=name, words=words, ask=ask)
+    return list(result.values())
+
+
+def _concerns(name: str, claim: Claim, setting: Setting) -> bool:
+    """Whether words of a claim can be meant of its quantity."""
+    is_bandwidth = claim.kind in BANDWIDTHS
+    if name in _OF_BANDWIDTH:
+        return is_bandwidth
+    if name == NODE[0]:
+        return claim.whose == "accelerator" or is_bandwidth
+    return not (is_bandwidth and name in _OF_ARITHMETIC)
+
+
+def _explains(
+    claim: Claim, limit: float, within: tuple[float, float] | None, factor: float, of_a_workload: bool
+) -> bool:
+    """Whether a figure that is so many times too large comes to what is possible and usual."""
+    more_is_better = KINDS[claim.kind].higher_is_better
+    value = claim.number / factor if more_is_better else claim.number * factor
+    ratio = value / limit if more_is_better else limit / value
+    if not of_a_workload and within is None:
+        return abs(ratio - 1) < NEAR
+    if ratio > 1 + NEAR:
+        return False
+    if claim.kind in BANDWIDTHS:
+        return ratio > 1 - NEAR or _between(value, within)
+    return _between(value, within)
+
+
+def _between(value: float, within: tuple[float, float] | None) -> bool:
+    return within is not None and min(within) <= value <= max(within)
+
+
+def _ways(claim: Claim, setting: Setting, of_a_workload: bool) -> Iterator[_Way]:
+    """Yield the ways in which a figure of its kind may be too large, the likeliest first."""
+    if claim.kind in BANDWIDTHS:
+        yield from _of_bandwidths(setting)
+    elif claim.kind in OF_A_STEP:
+        if claim.kind in ("flops", "mfu") or of_a_workload:
+            yield from _of_peaks(claim, setting)
+        yield from _of_counts(claim, setting)
+        if of_a_workload and claim.kind not in ("mfu",):
+            yield _Way(
+                "inference",
+                3.0,
+                "it is what the forward pass alone would reach: it has a third of training's arithmetic",
+                "ask for the training figure",
+            )
+
+
+def _of_bandwidths(setting: Setting) -> Iterator[_Way]:
+    one = show(setting.intra_link.bandwidth.value, "B/s")
+    both = "data sheets add both directions of a link, bus bandwidth counts one"
+    if setting.domains > 1:
+        sold = f"{setting.inter_link.id} is sold by Gbit/s, and a byte has 8 bits"
+        yield _Way(*_named(BITS, 8.0, f"8 times as much: {sold}"))
+        yield _Way(*_named(BOTH, 2.0, f"twice one direction: {both}"))
+        yield _Way(*_named(BITS, 16.0, f"16 times as much: {sold}; and {both}"))
+    else:
+        count = setting.accelerators_per_node
+        part = f"the sum over a node, of which each accelerator has {one} in one direction"
+        yield _Way(*_named(BOTH, 2.0, f"twice one direction, {one}: {both}"))
+        yield _Way(*_named(NODE, float(count), f"{count} times one accelerator's: {part}"))
+        yield _Way(*_named(NODE, 2.0 * count, f"{2 * count} times one accelerator's: {part}; {both}"))
+
+
+def _of_peaks(claim: Claim, setting: Setting) -> Iterator[_Way]:
+    accelerator = setting.accelerator
+    peaks = accelerator.peak_flops
+    own = claim.format or setting.peak_format
+    sparse = (
+        "twice the dense peak: the data sheet's figure with 2:4 structured sparsity, which holds "
+        "for matrices half of whose entries are zero, not for training a dense network"
+    )
+    has_sparse = accelerator.structured_sparsity and own in ("tf32", "fp16", "bf16", "fp8", "fp4")
+    if has_sparse:
+        yield _Way(*_named(SPARSE, 2.0, sparse))
+    for lower in ("fp8", "fp4"):
+        if lower not in peaks or own not in peaks or own == lower:
+            continue
+        factor = peaks[lower].value / peaks[own].value
+        if factor <= 1:
+            continue
+        peak = show(peaks[lower].value, "FLOP/s")
+        words = (
+            f"{factor:.3g} times the {own} peak: {lower} has {peak} on {accelerator.id}, {own} work does not"
+        )
+        name = (f"{lower} peak for {own} work", EIGHT[1])
+        yield _Way(*_named(name, factor, words))
+        if accelerator.structured_sparsity:
+            yield _Way(*_named(name, 2 * factor, f"{words}, and with 2:4 structured sparsity twice as much"))
+
+
+def _peak_words(claim: Claim, setting: Setting) -> str:
+    """Say of a figure that is a data sheet's peak what a product reaches of it."""
+    accelerator, own = setting.accelerator, claim.format or setting.peak_format
+    words = f"it is the data sheet's peak, at the {accelerator.peak_clock} clock"
+    best = best_product(accelerator, own)
+    if best is None:
+        return words
+    share = best.value / dict[str, Quantity](accelerator.peak_flops.items())[own].value
+    return f"{words}; the best product that was measured reaches {show(best.value, 'FLOP/s')}, {share:.0%}"
+
+
+def _of_counts(claim: Claim, setting: Setting) -> Iterator[_Way]:
+    """Ways in which more accelerators are counted than the figure says it is of."""
+    devices, count, world = (
+        setting.accelerator.board_devices,
+        setting.accelerators_per_node,
+        setting.world_size,
+    )
+    if devices > 1 and claim.whose == "accelerator":
+        unit = setting.accelerator.unit
+        words = f"one {setting.accelerator.id} is {unit}: counted by boards it could be {devices} times this"
+        yield _Way("boards counted as devices", float(devices), words, "ask of how many devices it is")
+    if claim.whose == "accelerator" and count > 1:
+        words = f"{count} times one accelerator's: the figure of a whole node"
+        yield _Way(*_named(NODE, float(count), words))
+    if claim.whose in ("accelerator", "node") and setting.nodes > 1:
+        times = world if claim.whose == "accelerator" else setting.nodes
+        words = f"{times} times one {claim.whose}'s: the figure of the whole job"
+        yield _Way("of the whole job", float(times), words, NODE[1])
+
+
+def _named(what: tuple[str, str], factor: float, words: str) -> tuple[str, float, str, str]:
+    return what[0], factor, words, what[1]

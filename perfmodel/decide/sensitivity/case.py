@@ -1,0 +1,134 @@
+"""One case of a sensitivity: a setting and constants, one of them changed, with its time and cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any, NamedTuple
+
+from perfmodel.core import ops
+from perfmodel.core.tracing.traced_run import tracing
+from perfmodel.core.tracing.tracing import Trace
+from perfmodel.decide.economics import Servers, idle_power, rates
+from perfmodel.decide.failures import states_bytes
+from perfmodel.decide.prices import Price
+from perfmodel.hardware.accelerator import Accelerator
+from perfmodel.model.fitted.calibration import Calibration
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.setting.leaves import WHILE_TRACING, Change, Reaches, everything, with_leaves
+from perfmodel.model.setting.resolve import Setting
+from perfmodel.model.step.evaluate import outcome
+from perfmodel.model.step.terms import of_kind
+
+
+class Names:
+    """Names of numbers of ``leaves``; one that ends in a star matches all that begin so."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.exact = frozenset(names)
+        self.beginnings = tuple(name.removesuffix("*") for name in names if name.endswith("*"))
+
+    @property
+    def are_read_while_tracing(self) -> bool:
+        """Whether some of the numbers are none of a setting or its constants."""
+        return any(name.startswith(WHILE_TRACING) for name in self.exact)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.exact or name.startswith(self.beginnings)
+
+    def reach(self, beginning: str) -> bool:
+        """Return whether some name that begins so may be among them."""
+        return beginning.startswith(self.beginnings) or any(name.startswith(beginning) for name in self.exact)
+
+
+class Case(NamedTuple):
+    """What a time and a cost are computed from."""
+
+    setting: Setting
+    constants: Calibration
+    conditions: Conditions = Conditions()
+    price: Price | None = None
+    """Of one node; None where nobody knows it, and then there is no cost."""
+    server_price: Price | None = None
+    """Of one parameter server's machine, likewise."""
+    server_accelerator: Accelerator | None = None
+    """The accelerator in a parameter server of another machine type, if any."""
+    factors: tuple[tuple[Names, float], ...] = ()
+    """On numbers of ``perfmodel.model.setting.leaves``."""
+
+    def multiplied(self, value: Any, name: str, _: str) -> Any:
+        """Return a number with the factors on it."""
+        for names, factor in self.factors:
+            if name in names:
+                value = value * factor
+        return value
+
+    def reaches(self, beginning: str) -> bool:
+        """Return whether a factor is on some number whose name begins so."""
+        return any(names.reach(beginning) for names, _ in self.factors)
+
+
+class Answer(NamedTuple):
+    """Time and cost of a case."""
+
+    iteration_time: Any
+    """[s]"""
+    cost_per_sample: Any
+    """Failures included [$]; None where the price is unknown."""
+
+
+@contextmanager
+def with_numbers(case: Case, change: Change, reaches: Reaches = everything) -> Iterator[Case]:
+    """Give the case with every number replaced by what ``change`` makes of it.
+
+    Caches are used where only numbers of the setting and its constants are, and they are plain.
+    """
+    is_plain = change == case.multiplied and not any(
+        names.are_read_while_tracing for names, _ in case.factors
+    )
+    with nullcontext(Trace()) if is_plain else tracing() as trace:
+        leaves = with_leaves(case.setting, case.constants, change, reaches)
+        trace.learned.update(leaves.learned)
+        prices: dict[str, Any] = {
+            name: price and price._replace(usd_per_hour=change(price.usd_per_hour, name, "the price list"))
+            for name, price in (("price", case.price), ("server_price", case.server_price))
+        }
+        yield case._replace(setting=leaves.setting, constants=leaves.constants, factors=(), **prices)
+
+
+def answer(case: Case) -> Answer:
+    """Return the iteration time and the cost of a case."""
+    if case.factors:
+        with with_numbers(case, case.multiplied, case.reaches) as changed:
+            return answer(changed)
+    setting = case.setting
+    step = outcome(setting, case.constants)
+    time = ops.number(step.iteration_time)
+    if case.price is None or (setting.servers and case.server_price is None):
+        return Answer(time, None)
+    result = rates(
+        time,
+        of_kind(step.terms, "busy"),
+        of_kind(step.terms, "network"),
+        setting.world_size,
+        setting.nodes,
+        rated_power=setting.accelerator.tdp.value if setting.accelerator.tdp else None,
+        usd_per_hour=case.price.usd_per_hour,
+        conditions=case.conditions,
+        own_electricity=case.price.basis != "on demand",
+        servers=servers_of(case),
+        checkpoint_bytes=states_bytes(setting.workload.parameters, setting.optimizer),
+    )
+    kept = ops.number(result.goodput)
+    if not kept > 0:
+        return Answer(time, None)
+    return Answer(time, ops.number(result.cost) * time / (kept * setting.global_batch_size))
+
+
+def servers_of(case: Case) -> Servers:
+    """Return the machines of a case's parameter servers, with what one costs and its accelerators draw."""
+    setting, price = case.setting, case.server_price
+    same_machine = setting.server_node.id == setting.node.id
+    held = setting.accelerator if same_machine else case.server_accelerator
+    waiting = idle_power(setting.server_node.accelerators, held)
+    return Servers(setting.servers, price.usd_per_hour if price else None, waiting)

@@ -1,0 +1,209 @@
+"""Crossovers: where one plan overtakes another, a link stops being the bottleneck, or memory is full."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from perfmodel.core.errors import InputError
+from perfmodel.decide.sweeps import sweep
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.fitted.calibration import Calibration
+from perfmodel.model.prediction.limits import crossed_link
+from perfmodel.model.setting.resolve import Setting
+from perfmodel.model.step.terms import COMMUNICATION, COPIES, TERMS, names_of
+
+WORKERS = tuple(range(2, 65))
+MOST_BATCHES = 4096
+LEAST_EFFICIENCY = (0.9, 0.5)
+ADDED = tuple(name for name in names_of(*COPIES) if TERMS[name].bound == COMMUNICATION)
+"""Terms of a data-parallel job that communication adds."""
+
+
+class Crossover(NamedTuple):
+    """One crossover."""
+
+    words: str
+    axis: str
+    """The option that is varied."""
+    at: int | None
+    """Its first value after the crossover; None if there is none."""
+
+
+def crossovers(setting: Setting, catalogue: Catalogue, constants: Calibration) -> list[Crossover]:
+    """Return the crossovers along the number of accelerators and along the batch, all else the same.
+
+    Parameters
+    ----------
+    setting : where to start
+    catalogue, constants : as for ``predict``
+    """
+    asked = {name: getattr(setting.scenario, name) for name in setting.scenario.model_fields_set}
+    asked["accelerator"] = setting.accelerator.id
+    if setting.scenario.node or setting.accelerator.usual_node:  # else nobody knows what joins several
+        asked["node"] = setting.node.id
+    return [
+        *_strategies(setting, asked, catalogue, constants),
+        *_compression(setting, constants),
+        *_network(setting, asked, catalogue, constants),
+        *_batches(setting, asked, catalogue, constants),
+    ]
+
+
+def _strategies(
+    setting: Setting, asked: dict[str, Any], catalogue: Catalogue, constants: Calibration
+) -> list[Crossover]:
+    """A ring against parameter servers, in step with the workers."""
+    in_step = setting.updates is None and setting.strategy in ("all-reduce", "parameter-server")
+    if not in_step or _is_fixed(setting):
+        return []
+    servers = setting.servers or 1
+    dropped = ("strategy", "servers", "overlap", "algorithm", "global_batch_size", "world_size")
+    options = {name: value for name, value in asked.items() if name not in dropped}
+    options["local_batch_size"] = int(setting.local_batch_size)
+    columns = ["world_size", "iteration_time"]
+    times = [
+        _swept(catalogue, constants, columns, world_size=WORKERS, **plan, **options)
+        for plan in ({"strategy": "all-reduce"}, {"strategy": "parameter-server", "servers": servers})
+    ]
+    if not all(times):
+        return []
+    ring, served = ({int(n): float(t) for n, t in zip(*(of[k] for k in of), strict=True)} for of in times)
+    both = [n for n in WORKERS if n in ring and n in served]
+    one = "one parameter server" if servers == 1 else f"{servers} parameter servers"
+    ahead = [_sign(served[n], ring[n]) for n in both]
+    if not both or not any(ahead):
+        return []  # something else takes all the time
+    lines = [Crossover(f"{_AHEAD[ahead[0]].format(one)} at {both[0]} workers", "world_size", both[0])]
+    for before, now, n in zip(ahead, ahead[1:], both[1:], strict=False):
+        if now != before:
+            lines.append(Crossover(f"{_TURN[now].format(one)} at {n} workers", "world_size", n))
+    if len(lines) == 1:
+        words = f"{_AHEAD[ahead[0]].format(one)} from {both[0]} workers to {both[-1]}"
+        return [Crossover(words, "world_size", None)]
+    return lines if len(lines) <= MOST_CROSSOVERS else [*lines[:MOST_CROSSOVERS], _NO_END]
+
+
+def _compression(setting: Setting, constants: Calibration) -> list[Crossover]:
+    """The bandwidth of a port up to which compressing gradients pays."""
+    if setting.compression is None or setting.world_size == 1:
+        return []
+    from perfmodel.model.prediction.training.compressed_exchange import turn_words
+
+    return [Crossover(turn_words(setting, setting.compression, constants), "compression", None)]
+
+
+_AHEAD = {1: "the ring is ahead of {}", -1: "the ring is behind {}", 0: "the ring is level with {}"}
+_TURN = {1: "the ring overtakes {}", -1: "the ring falls behind {}", 0: "the ring is level with {}"}
+MOST_CROSSOVERS = 6
+_NO_END = Crossover("and so on: they are close", "world_size", None)
+
+
+def _sign(larger: float, smaller: float) -> int:
+    """1 or -1, and 0 where two times are the same to a millionth."""
+    difference = larger / smaller - 1
+    return 0 if abs(difference) < 1e-6 else 1 if difference > 0 else -1
+
+
+def _swept(
+    catalogue: Catalogue, constants: Calibration, columns: list[str], **options: Any
+) -> dict[str, Any]:
+    """The table of a sweep; empty where none of its scenarios can be predicted."""
+    try:
+        return dict(sweep(catalogue=catalogue, constants=constants, columns=columns, **options).table())
+    except InputError:
+        return {}
+
+
+def _is_fixed(setting: Setting) -> bool:
+    """Whether the options hold for one number of accelerators alone."""
+    return setting.profile is not None
+
+
+def _network(
+    setting: Setting, asked: dict[str, Any], catalogue: Catalogue, constants: Calibration
+) -> list[Crossover]:
+    """Accelerators up to which the job scales well."""
+    if setting.world_size == 1 or setting.strategy in (
+        "data-parallel-single-process",
+        "parameter-server-local",
+    ):
+        return []
+    options = {
+        name: value for name, value in asked.items() if name not in ("global_batch_size", "world_size")
+    }
+    options["local_batch_size"] = int(setting.local_batch_size)
+    counts = tuple(2**k for k in range(15))
+    result = _swept(catalogue, constants, ["world_size", "scaling_efficiency"], world_size=counts, **options)
+    lines: list[Crossover] = []
+    if not result:
+        return lines
+    for least in LEAST_EFFICIENCY:
+        rows = list(zip(*(result[k].tolist() for k in result), strict=True))
+        below = next((i for i, (_, efficiency) in enumerate(rows) if efficiency < least), None)
+        if below is None:
+            words = f"weak scaling stays above {least:.0%} of linear up to {rows[-1][0]:,} accelerators"
+            lines.append(Crossover(words, "world_size", None))
+        elif below:
+            last, first = rows[below - 1][0], rows[below][0]
+            words = f"weak scaling falls below {least:.0%} of linear between {last} and {first} accelerators"
+            lines.append(Crossover(words, "world_size", first))
+    return lines[:1] if lines and lines[0].at is None else lines
+
+
+def _batches(
+    setting: Setting, asked: dict[str, Any], catalogue: Catalogue, constants: Calibration
+) -> list[Crossover]:
+    """Batches from which the network, and then samples, no longer bind; and the end of memory."""
+    if setting.scenario.anchor is not None or setting.profile is not None:
+        return []  # a measurement holds for the batch it was made with
+    options = {n: v for n, v in asked.items() if n not in ("global_batch_size", "local_batch_size")}
+    columns = ["local_batch_size", "iteration_time", "forward_time", "backward_time"]
+    columns += [*ADDED, "fits", "largest_local_batch_size"]
+    first = _swept(catalogue, constants, columns, local_batch_size=[1], **options)
+    if not first:
+        return []
+    largest = int(first["largest_local_batch_size"][0])
+    if largest < 1:
+        return [Crossover("not even a batch of 1 fits", "local_batch_size", None)]
+    lines = []
+    if setting.world_size > 1 or setting.servers:
+        most = min(largest, MOST_BATCHES)
+        batches = tuple(range(1, most + 1))
+        result = _swept(catalogue, constants, columns, local_batch_size=batches, **options)
+        lines += _free_of_the_network(setting, result, most)
+    lines.append(Crossover(f"batches above {largest} do not fit", "local_batch_size", largest + 1))
+    return lines
+
+
+def _free_of_the_network(setting: Setting, result: dict[str, Any], most: int) -> list[Crossover]:
+    link = crossed_link(setting)
+    exposed = np.sum([result[name] for name in ADDED], axis=0)
+    busy = np.asarray(result["forward_time"]) + np.asarray(result["backward_time"])
+    batches = np.asarray(result["local_batch_size"])
+    lines = []
+    for is_free, say, never in (
+        (
+            exposed <= busy,
+            "{0} stops being the bottleneck at batch {1}",
+            "{0} is the bottleneck up to batch {1}",
+        ),
+        (
+            exposed <= 0.05 * np.asarray(result["iteration_time"]),
+            "communication takes under 5 % of an iteration from batch {1}",
+            "communication takes over 5 % of an iteration up to batch {1}, the largest",
+        ),
+    ):
+        bound = np.flatnonzero(~is_free)
+        if not len(bound):
+            at = int(batches[0])
+        elif bound[-1] + 1 < len(batches):
+            at = int(batches[bound[-1] + 1])
+        else:
+            lines.append(Crossover(never.format(link.id, most), "local_batch_size", None))
+            continue
+        if at == batches[0]:
+            say = say.replace("stops being the bottleneck at", "is not the bottleneck even at")
+        lines.append(Crossover(say.format(link.id, at), "local_batch_size", at))
+    return lines

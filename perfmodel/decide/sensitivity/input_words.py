@@ -1,0 +1,91 @@
+"""Inputs of the model in words that a planner reads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from perfmodel.core.records.options import declared
+from perfmodel.core.units import many, show
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.scenario import Scenario
+
+WORDS = {
+    "traffic_inefficiency": "memory traffic, time over the ideal",
+    "product_inefficiency": "matrix products, time over the ideal",
+    "elements_per_sample": "activations of a sample",
+    "flops_per_sample": "arithmetic of a sample",
+    "element_bytes": "bytes of a number",
+    "peak_flops": "peak of matrix products",
+    "vector_peak_flops": "peak of element-wise work",
+    "kernel_floor": "launch of a kernel on the GPU",
+    "product_set_up": "set-up of a product",
+    "dispatch_time": "launch of a kernel by the host",
+    "iteration_overhead": "overhead of an iteration",
+    "tdp": "rated power",
+    "jitter": "spread of a worker's times",
+    "contention": "slowdown beside hidden messages",
+    "inter_link_bandwidth": "bandwidth between machines",
+    "inter_link_hop_latency": "latency between machines",
+    "intra_link_bandwidth": "bandwidth inside a machine",
+    "intra_link_hop_latency": "latency inside a machine",
+    "host_link_bandwidth": "bandwidth to the host",
+    "host_link_hop_latency": "latency to the host",
+    "node_network_bandwidth": "network limit of a machine",
+    "tcp_ceiling": "limit of the kernel's TCP",
+    "server_fraction": "share of TCP's limit that servers reach",
+}
+"""An input whose name says little -> what it is called."""
+
+
+def words_of(name: str) -> str:
+    """Return an input as its field is labelled, or else in words.
+
+    >>> words_of("local_batch_size"), words_of("inter_link_bandwidth"), words_of("compute_units")
+    ('Batch per GPU (weak scaling)', 'bandwidth between machines', 'compute units')
+    """
+    for options in (declared(Scenario), declared(Conditions)):
+        for option in options.values():
+            if option.name == name.replace("_", "-"):
+                return option.label.partition(" [")[0]
+    return WORDS.get(name, name.replace("_", " "))
+
+
+def value_words(value: float, unit: str) -> str:
+    """Return the value of an input, a large plain number in three digits.
+
+    >>> value_words(2.274e8, "1"), value_words(12.5e9, "B/s")
+    ('227 M', '12.5 GB/s')
+    """
+    return many(value) if unit == "1" and value >= 1000 else show(value, unit)
+
+
+OF_CHOICES = {"all messages by one algorithm of the library": "fastest algorithm for each message"}
+"""What a limit is of -> what pages call it."""
+
+
+def limit_words(arm: Mapping[str, Any]) -> str:
+    """Return what sets a time or a rate of several limits, and which have no effect.
+
+    Parameters
+    ----------
+    arm : of ``maxima`` of ``perfmodel sensitivity --json``
+
+    >>> limit_words({"of": "rate of a ring", "kind": "min", "unit": "B/s", "active": "between nodes",
+    ...     "arms": {"inside a node": 5e9, "between nodes": 1e9}, "words": "between nodes binds"})
+    'rate of a ring: set by links between nodes, 1 GB/s; what is faster has no effect: links inside a node'
+    """
+    active, of = arm["active"], OF_CHOICES.get(arm["of"], arm["of"])
+    if not arm["words"].startswith(active):
+        return f"{of}: {arm['words'].removeprefix('fastest: ')}"
+    value = arm["arms"][active]
+    equal = [name for name, each in arm["arms"].items() if each is not None and math.isclose(each, value)]
+    others = [_links(name) for name in arm["arms"] if name not in equal]
+    said = f"{of}: set by {' and by '.join(map(_links, equal))}, {show(value, arm['unit'])}"
+    said += " each" if len(equal) > 1 else ""
+    return f"{said}; what is faster has no effect: {', '.join(others)}" if others else said
+
+
+def _links(name: str) -> str:
+    return f"links {name}" if name.startswith(("inside a", "between ")) else name

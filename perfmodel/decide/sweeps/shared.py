@@ -1,0 +1,320 @@
+"""Sweeps of transformers that are shared out: many layouts of one place as arrays."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from perfmodel.core.errors import InputError
+from perfmodel.decide.sweeps.axes import COMPUTATION, LAYOUT, PLACE, PLAN, WAY, Axes
+from perfmodel.decide.sweeps.columns import Block, words_of
+from perfmodel.decide.sweeps.layout_rows import Codes, LayoutRows, kinds_of_layouts, numbers_of, picked
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.fitted.calibration import Calibration
+from perfmodel.model.options.laid_out import LaidOut
+from perfmodel.model.options.layout import DEGREES, FULL, ZERO_3, Layout
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction.layout_numbers import job_of_layouts
+from perfmodel.model.prediction.numbers import numbers
+from perfmodel.model.prediction.open_options import left_open_by
+from perfmodel.model.setting.anchor import Anchor, parse_anchors
+from perfmodel.model.setting.resolve import Setting, accelerator_of, resolve
+from perfmodel.model.setting.sharing import shared, stack_of
+from perfmodel.model.step.evaluate import outcome_of
+from perfmodel.model.transformers.evaluate import case_of_setting, fabric_of_setting, network_of, with_layout
+from perfmodel.model.transformers.job import rows as chosen
+from perfmodel.model.transformers.many import distinct, evaluated
+from perfmodel.model.transformers.own_runs import measured_run, runs_of_file, update_of
+from perfmodel.workloads import workload
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from perfmodel.model.transformers.levels import Update
+
+    Array = NDArray[np.float64]
+
+UNSAID = ("recompute", "sharding")
+"""Options for which no layout is refused, but ``sharding`` where the strategy says it."""
+OF_SIZE = ("scenario", "world_size", "nodes", "global_batch_size", "layout", "defaults", "warnings")
+"""Of a ``Setting``, what follows from its accelerators and may be an array, or does not matter here."""
+
+
+def by_stack(fixed: dict[str, Any], axes: Axes, catalogue: Catalogue) -> dict[str | InputError | None, bool]:
+    """Return what trains the layouts of a group, and whether those that nobody asks for are among them.
+
+    That is a stack, None for copies of a network, or what ``predict`` says where nothing does.
+    """
+    result: dict[str | InputError | None, bool] = {}
+    for is_asked, values in kinds_of_layouts(axes).items():
+        asked = Scenario.model_construct(**fixed, **dict(zip(LAYOUT, values, strict=True)))
+        stack: str | InputError | None
+        try:
+            network = workload(asked.workload, asked.sequence_length)
+            stack = stack_of(asked, network, accelerator_of(asked, catalogue), catalogue)
+        except InputError as error:
+            stack = error
+        result[stack] = result.get(stack, False) or not is_asked
+    return result
+
+
+def shares_out(axes: Axes, catalogue: Catalogue) -> bool:
+    """Return whether a transformer is shared out in any group of a sweep."""
+    if all(workload(name, None).architecture is None for name in axes["workload"]):
+        return False
+    for values in itertools.product(*(axes[name] for name in COMPUTATION + WAY)):
+        stacks = by_stack(dict(zip(COMPUTATION + WAY, values, strict=True)), axes, catalogue)
+        if any(isinstance(stack, str) for stack in stacks):
+            return True
+    return False
+
+
+class _Runs(NamedTuple):
+    """The measured runs of one anchor, one for each layout of a sweep."""
+
+    anchor: Anchor
+    setting: Setting
+    layout: Layout
+
+
+def _layouts(at: dict[str, Any], setting: Setting) -> tuple[Layout, Any]:
+    """Return rows as layouts, and which of them are possible: numbers, or arrays of shape (rows,).
+
+    The rules are those of ``layout_of`` and ``check``, which say of the others why they are not.
+    """
+    model, length = network_of(setting.workload)
+    tensor, stages, chunks, context, expert = (at[name] for name in DEGREES)
+    world, replica = at["world_size"], tensor * stages * context
+    data = np.maximum(world // replica, 1)
+    micro, local = at["micro_batch_size"], at["local_batch_size"]
+    able = (world % replica == 0) & ((micro == 0) | (local == 0) | (micro == local))
+    micro = np.maximum(micro, local)
+    whole, steps = at["global_batch_size"], at["accumulation_steps"]
+    parts = data * np.maximum(micro, 1) * np.maximum(steps, 1)
+    able = able & ((whole == 0) | (whole % parts == 0))
+    able = able & ((whole == 0) | (micro == 0) | (steps == 0) | (whole == parts))
+    rest = np.where(whole > 0, np.maximum(whole // parts, 1), 1)
+    of_steps = (steps > 0) & (micro == 0)
+    passes = np.where(steps > 0, steps, rest)
+    micro = np.where(of_steps, rest, np.maximum(micro, 1))
+    able = able & (model.heads % tensor == 0) & (stages * chunks <= model.layers) & (length % context == 0)
+    able = able & ((chunks == 1) | (passes % stages == 0))
+    if setting.scenario.strategy == "fsdp":
+        able = able & ((at["sharding"] < 0) | (at["sharding"] == ZERO_3))
+    if model.experts:
+        able = able & (model.experts % expert == 0) & (data * context % expert == 0)
+    else:
+        able = able & (expert == 1)
+    base = setting.layout
+    assert base is not None
+    sharding = np.where(at["sharding"] < 0, base.sharding, at["sharding"])
+    recompute = np.maximum(at["recompute"], 0)
+    columns = tensor, stages, chunks, context, expert, data, sharding, recompute
+    every = *columns, np.where(recompute == FULL, 1.0, 0.0), micro, passes
+    return Layout(*(np.asarray(each, np.float64) if np.ndim(each) else float(each) for each in every)), able
+
+
+def shared_blocks(
+    fixed: dict[str, Any],
+    stack: str,
+    copies: bool,
+    axes: Axes,
+    catalogue: Catalogue,
+    constants: Calibration,
+    refuse: Callable[[int, str], None],
+) -> Iterator[Block]:
+    """Yield the blocks of a group's layouts that share a network out.
+
+    Parameters
+    ----------
+    fixed : the options that the group shares
+    stack : that trains them
+    copies : whether it trains those that nobody asks for as well
+    axes : of which places, accelerators, layouts and batches are crossed
+    catalogue, constants : as for ``predict``
+    refuse : takes a number of scenarios, and why ``predict`` refuses them
+    """
+    scaling = "weak" if axes["global_batch_size"] == (None,) else "strong"
+    for place in itertools.product(*(axes[name] for name in PLACE)):
+        asked: dict[str, Any] = fixed | dict(zip(PLACE, place, strict=True))
+        settings: list[Setting] = []
+        for world in axes["world_size"]:
+            try:
+                setting = _any_setting(asked | {"framework": stack, "world_size": world}, catalogue)
+                settings.append(setting._replace(scaling=scaling))
+            except InputError as error:
+                refuse(len(LayoutRows((world,), axes, copies)), error.note())
+        # what an anchor says of a job depends on its size
+        alike = itertools.groupby(settings, _alone if fixed["anchor"] else _but_for_size)
+        for some in (list(each) for _, each in alike):
+            rows = LayoutRows(tuple(setting.world_size for setting in some), axes, copies)
+            yield from _blocks(asked, some, rows, catalogue, constants, refuse)
+
+
+def _alone(setting: Setting) -> tuple[object, ...]:
+    return (setting.world_size,)
+
+
+def _but_for_size(setting: Setting) -> tuple[object, ...]:
+    """Return what tells a setting from those of more accelerators, with which its layouts are arrays."""
+    same = (value for name, value in setting._asdict().items() if name not in OF_SIZE)
+    return fabric_of_setting(setting), *same
+
+
+def _blocks(
+    asked: dict[str, Any],
+    settings: list[Setting],
+    rows: LayoutRows,
+    catalogue: Catalogue,
+    constants: Calibration,
+    refuse: Callable[[int, str], None],
+) -> Iterator[Block]:
+    """Yield the blocks of settings that differ in their accelerators alone."""
+    setting = settings[0]
+    nodes = np.array([each.nodes for each in settings])
+    anchors = [] if asked["anchor"] is None else parse_anchors(asked["anchor"])
+    places = [_place_of_runs(each, asked, setting, catalogue) for each in anchors]
+    for codes in rows.parts():
+        numbers, runs = rows.numbers(codes), list[_Runs]()
+        layout, able = _layouts(numbers, setting)
+        for anchor, place in zip(anchors, places, strict=True):
+            if place is None:
+                able = False
+                continue
+            of_anchor, possible = _runs(anchor, place, numbers)
+            able = able & possible
+            runs.append(of_anchor)
+        able = np.broadcast_to(able, codes["world_size"].shape)
+        for reason, count in _reasons(asked, rows, picked(codes, ~able), setting, catalogue):
+            refuse(count, reason)
+        which = np.flatnonzero(able)
+        if not len(which):
+            continue
+        some = picked(codes, which)
+        runs = [each._replace(layout=chosen(each.layout, which)) for each in runs]
+        picked_numbers = rows.numbers(some)
+        size = picked_numbers["world_size"]
+        of_size = {"world_size": size, "nodes": nodes[some["world_size"]] if np.ndim(size) else nodes[0]}
+        options = asked | rows.options(some)
+        sharding = (asked["strategy"] != "fsdp") * (picked_numbers["sharding"] < 0)
+        others = {"sharding": sharding, "recompute": picked_numbers["recompute"] < 0}
+        opened = left_open_by(asked["framework"], others)
+        yield _block(setting, chosen(layout, which), of_size, runs, options, len(which), constants, opened)
+
+
+def _place_of_runs(
+    anchor: Anchor, asked: dict[str, Any], setting: Setting, catalogue: Catalogue
+) -> Setting | None:
+    """Return a setting where the runs of an anchor were measured; None where that cannot be."""
+    job = asked | {"framework": setting.software, "precision": setting.precision}
+    try:
+        place = _any_setting(anchor.of_run(job), catalogue)
+        anchor.iteration_time(1, place.workload.sequence_length)
+    except InputError:
+        return None
+    return place
+
+
+def _runs(anchor: Anchor, place: Setting, numbers: dict[str, Any]) -> tuple[_Runs, Any]:
+    """Return the measured runs of an anchor for rows of numbers, and which of them are possible."""
+    usual = {name: Scenario.model_fields[name].default for name in (*LAYOUT, *PLAN)}
+    own = {name: anchor.options.get(name, usual[name]) for name in anchor.unlike if name in usual}
+    layout, able = _layouts(numbers | numbers_of(own | {"world_size": place.world_size}), place)
+    return _Runs(anchor, place, layout), able
+
+
+def _reasons(
+    asked: dict[str, Any], rows: LayoutRows, codes: Codes, setting: Setting, catalogue: Catalogue
+) -> Iterator[tuple[str, int]]:
+    """Yield what ``predict`` says of rows that it refuses, once for those that differ in nothing it minds."""
+    if not len(codes["world_size"]):
+        return
+    matters = [code for name, code in codes.items() if name not in UNSAID or asked["strategy"] == "fsdp"]
+    first, which = distinct(*matters)
+    counts = np.bincount(which)
+    for one in np.argsort(first).tolist():
+        yield _why(asked | rows.of(codes, first[one]), setting, catalogue), int(counts[one])
+
+
+def _why(asked: dict[str, Any], setting: Setting, catalogue: Catalogue) -> str:
+    scenario = Scenario.model_construct(**asked)
+    try:
+        shared(scenario, setting.workload, setting.accelerator, catalogue, lambda _: None)
+        resolve(scenario, catalogue)  # minds the runs of an anchor as well
+    except InputError as error:
+        return error.note()
+    raise AssertionError(f"refused for no reason: {asked}")
+
+
+def _any_setting(asked: dict[str, Any], catalogue: Catalogue) -> Setting:
+    """Return a setting of the place, with a layout that is always possible: replicas, each of one sample."""
+    plain: dict[str, Any] = dict.fromkeys(DEGREES, 1) | dict.fromkeys(PLAN)
+    plain |= {"micro_batch_size": 1, "sharding": None, "recompute": None, "anchor": None}
+    return resolve(LaidOut.model_construct(**{**asked, **plain}), catalogue)
+
+
+def _block(
+    setting: Setting,
+    layout: Layout,
+    of_size: dict[str, Any],
+    runs: list[_Runs],
+    options: dict[str, Any],
+    rows: int,
+    constants: Calibration,
+    opened: Mapping[str, Any],
+) -> Block:
+    def answer() -> dict[str, Any]:
+        named = {"workload": setting.workload.id, **words_of(setting)}
+        columns = answers(setting, layout, constants, runs, of_size, opened)
+        columns["iteration_time"] = np.broadcast_to(columns["iteration_time"], (rows,))
+        return options | named | {name: _upright(each) for name, each in columns.items()}
+
+    return answer
+
+
+def _upright(column: Any) -> Any:
+    """Return a column of shape (rows, 1), or a function that returns one."""
+    return (lambda: _upright(column())) if callable(column) else np.asarray(column)[..., None]
+
+
+def answers(
+    setting: Setting,
+    layout: Layout,
+    constants: Calibration,
+    runs: Sequence[_Runs] = (),
+    of_size: dict[str, Any] | None = None,
+    opened: Mapping[str, Any] = MappingProxyType({}),
+) -> dict[str, Any]:
+    """Return every number of ``predict`` by its name; arrays of shape (layouts,), or a number all share.
+
+    Parameters
+    ----------
+    setting, layout : one of the settings of a place, and all layouts there
+    constants, runs : as for ``predict``, and the measured runs of anchors
+    of_size : what of a ``Setting`` differs among the layouts with their accelerators
+    opened : whether options are left to their defaults, as of ``left_open_by``
+    """
+    block = with_layout(setting, layout)._replace(**of_size or {})
+    start = _start(runs, block, constants)
+    result = job_of_layouts(block, case_of_setting(setting, layout), constants, start, opened)
+    return numbers(result.job, constants) | {
+        "nodes": block.nodes,
+        "local_batch_size": layout.micro_batch_size,
+        "global_batch_size": layout.global_batch_size,
+        "accumulation_steps": layout.accumulation_steps,
+    }
+
+
+def _start(runs: Sequence[_Runs], block: Setting, constants: Calibration) -> Update | None:
+    """Return what the runs of anchors, and those of a calibration file, say of a block of layouts."""
+    measured = [] if constants.own is None else runs_of_file(constants.own)
+    for each in runs:
+        run = with_layout(each.setting, each.layout)
+        step = evaluated(case_of_setting(each.setting, each.layout))[1]
+        time = each.anchor.iteration_time(run.global_batch_size, run.workload.sequence_length)
+        measured.append(measured_run(run, time, outcome_of(run, step, constants).iteration_time))
+    return update_of(block, measured) if measured else None

@@ -1,0 +1,300 @@
+"""A sweep as a table: in chunks of bounded memory, whole, or as a CSV or Parquet file."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator, Sequence
+from copy import copy
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perfmodel.core.candidates import tries
+from perfmodel.core.choices import ONE_PROCESS
+from perfmodel.core.errors import needed, refusal, unknown_name
+from perfmodel.core.files.tables import Record, Table
+from perfmodel.core.records.arguments import COUNT, NAMES, TEXT, expect
+from perfmodel.core.updates import KINDS
+from perfmodel.decide.sweeps.axes import Axes, axes, check_anchor_of_copies
+from perfmodel.decide.sweeps.columns import ALWAYS, WHERE_NAMED, Columns, answer_columns
+from perfmodel.decide.sweeps.parts import Parts, nothing_to_predict
+from perfmodel.decide.sweeps.shared import shares_out
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.fitted.calibration import Calibration, calibrated, constants_of
+from perfmodel.model.options.scenario import AnyScenario, Scenario, by_field, field_of, laid_over, options_of
+from perfmodel.model.setting.link_caveats import cap_note
+from perfmodel.model.step.terms import only_of
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+    from perfmodel.decide.sweeps.data_set import DataSet
+    from perfmodel.decide.sweeps.running import Progress
+
+MOST_IN_JSON = 100_000
+
+
+def sweep(
+    scenario: AnyScenario | None = None,
+    *,
+    catalogue: Catalogue | None = None,
+    constants: Calibration | None = None,
+    columns: Sequence[str] | None = None,
+    **options: object,
+) -> Sweep:
+    """Cross options and predict every scenario.
+
+    Nothing is computed until the answer is read: by ``chunks``, ``table``, ``to_csv`` or ``to_parquet``.
+
+    Parameters
+    ----------
+    scenario : what the options are laid over, or a mapping of its own
+    options : fields of ``Scenario``, or ``gpus``: each a value or a list, tuple, range or array of values
+    catalogue, constants : as for ``predict``
+    columns : of the table; by default the options given and every answer but ``startup_time`` and
+        ``epoch_start_time``
+
+    Raises
+    ------
+    InputError : an unknown option, name or column, or a value of the wrong kind
+
+    Examples
+    --------
+    Two networks on 1 to 64 accelerators, over two links: 2 x 7 x 2 scenarios.
+
+    >>> found = sweep(
+    ...     workload=["resnet50", "vgg16"],
+    ...     gpus=[1, 2, 4, 8, 16, 32, 64],
+    ...     inter_link=["ethernet-25g-tcp", "ib-edr-100g"],
+    ... )
+    >>> len(found)
+    28
+    >>> table = found.table()
+    >>> bool((table["iteration_time"] > 0).all())
+    True
+    """
+    expect(NAMES.or_none, columns=columns)
+    if isinstance(scenario, Scenario):
+        scenario = scenario.model_dump(exclude_unset=True)
+    table = laid_over({} if scenario is None else options_of(scenario), options)
+    return Sweep(table, Catalogue.of(catalogue), constants_of(constants), columns)
+
+
+class Sweep(Table):
+    """Scenarios that are crossed, and their answers when they are asked for."""
+
+    def __init__(
+        self,
+        options: dict[str, Any],
+        catalogue: Catalogue,
+        constants: Calibration,
+        columns: Sequence[str] | None = None,
+    ) -> None:
+        self._axes, self.notes = axes(options, catalogue)
+        """What names that fit several things were taken to be, and limits of machines."""
+        self.notes += _caps(self._axes, catalogue)
+        tries(len(self))
+        (path,), profile = self._axes["calibration"], self._axes["profile"][0]
+        self.notes += _measured_jobs(path)
+        asked = dict.fromkeys(
+            (*ALWAYS, *(name for name in Scenario.model_fields if name in by_field(options)))
+        )
+        shared = shares_out(self._axes, catalogue)
+        for anchor in () if shared else self._axes["anchor"]:
+            check_anchor_of_copies(anchor)
+        strategies = self._axes["strategy"]
+        own = answer_columns(shared, not KINDS.keys().isdisjoint(strategies), ONE_PROCESS in strategies)
+        self.columns = tuple(map(field_of, columns)) if columns else (*asked, *own)
+        """Of the table, in order."""
+        known = (*Scenario.model_fields, *own, *only_of("one process"), *WHERE_NAMED)
+        for name in self.columns:
+            if name not in known:
+                raise unknown_name("column", name, known)
+        self.parts = Parts(
+            self._axes, catalogue, calibrated(path, profile) if path else constants, self.columns
+        )
+        """What processes share out among themselves."""
+        self.refused: dict[str, int] = {}
+        """Scenarios that ``predict`` refuses, by what it says of them; complete once the table was read."""
+
+    def __len__(self) -> int:
+        """Scenarios crossed, those included that are refused."""
+        count = 1
+        for values in self._axes.values():
+            count *= len(values)
+        return count
+
+    def chunks(self) -> Iterator[Columns]:
+        """Yield the table in parts of some thousand scenarios; memory does not grow with their number.
+
+        Raises
+        ------
+        InputError : ``predict`` refuses every one of the scenarios
+        """
+        refused: dict[str, int] = {}
+        self.refused = refused
+        none, parts = True, copy(self.parts)  # another reading may go on beside this one
+        for number in range(len(parts)):
+            for chunk in parts.chunks(number, refused):
+                none = False
+                yield chunk
+        if none:
+            raise nothing_to_predict(len(self), refused)
+
+    def table(self) -> Columns:
+        """Return the whole table, one array for each column."""
+        parts = list(self.chunks())
+        return {name: np.concatenate([part[name] for part in parts]) for name in self.columns}
+
+    def rows(self) -> Iterator[Record]:
+        """Yield each scenario as a row, None where a number is not known; memory does not grow."""
+        for chunk in self.chunks():
+            for row in zip(*(chunk[name].tolist() for name in self.columns), strict=True):
+                yield {name: None if x != x else x for name, x in zip(self.columns, row, strict=True)}
+
+    def records(self) -> list[Record]:
+        """Return every row; ``table`` takes less memory."""
+        return list(self.rows())
+
+    def to_json(self) -> str:
+        """Return what ``perfmodel sweep --json`` prints.
+
+        Raises
+        ------
+        InputError : more scenarios than anybody reads as JSON
+        """
+        if len(self) > MOST_IN_JSON:
+            raise refusal("sweep.too_many", count=len(self))
+        return json.dumps({"rows": self.records(), **self.summary()})
+
+    def summary(self) -> dict[str, int | dict[str, int] | list[str]]:
+        """Return what the JSON says of the sweep as a whole: counts of scenarios and refusals, and notes."""
+        return {"scenarios": len(self), "refused": self.refused, "notes": list(self.notes)}
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the whole table as a pandas table.
+
+        Raises
+        ------
+        MissingPackage : pandas is not installed
+        """
+        needed("pandas", "pandas", "a pandas table")
+        import pandas
+
+        return pandas.DataFrame(self.table())
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Return the whole table as an Arrow table, as ``to_parquet`` writes it.
+
+        Raises
+        ------
+        MissingPackage : pyarrow is not installed
+        """
+        needed("pyarrow", "parquet", "an Arrow table")
+        return self.as_arrow(self.table())
+
+    def as_arrow(self, chunk: Columns) -> pyarrow.Table:
+        """Return a part of the table, or all of it, as an Arrow table; types are those of every part."""
+        from perfmodel.decide.sweeps.files import arrow_table, column_types
+
+        return arrow_table(column_types(self._axes, self.columns), chunk)
+
+    def __repr__(self) -> str:
+        varied = [f"{len(values)} x {name}" for name, values in self._axes.items() if len(values) > 1]
+        return f"<Sweep: {len(self):,} scenarios ({', '.join(varied) or 'one'}), {len(self.columns)} columns>"
+
+    def to_csv(self, path: str, jobs: int = 1) -> int:
+        """Write a CSV file, ``-`` for standard output, and return how many rows it has.
+
+        Parameters
+        ----------
+        path : of the file
+        jobs : processes; the file is the same however many
+        """
+        from perfmodel.decide.sweeps.files import write_csv
+
+        expect(COUNT, jobs=jobs)
+        if jobs > 1 and len(self.parts) > 1:
+            return self._joined(path, ".csv", jobs)
+        return write_csv(path, self.columns, self.chunks())
+
+    def to_parquet(self, path: str, jobs: int = 1) -> int:
+        """Write a Parquet file and return how many rows it has; needs ``perfmodel[parquet]``.
+
+        Parameters
+        ----------
+        path : of the file
+        jobs : processes; the rows are the same however many
+        """
+        from perfmodel.decide.sweeps.files import write_parquet
+
+        expect(COUNT, jobs=jobs)
+        if jobs > 1 and len(self.parts) > 1:
+            return self._joined(path, ".parquet", jobs)
+        return write_parquet(path, self._axes, self.columns, self.chunks())
+
+    def _joined(self, path: str, suffix: str, jobs: int) -> int:
+        from perfmodel.decide.sweeps.joined import write_joined
+
+        rows, self.refused = write_joined(self.parts, path, suffix, jobs)
+        return rows
+
+    def to_dataset(
+        self,
+        folder: str,
+        jobs: int | None = None,
+        dask: str | None = None,
+        progress: Progress | None = None,
+    ) -> DataSet:
+        """Write a folder of Parquet files with a manifest; what an earlier run completed there is kept.
+
+        Memory does not grow with the number of scenarios.  A script needs no ``__main__`` guard.
+
+        Parameters
+        ----------
+        folder : made where there is none; readers of data sets take it whole
+        jobs : processes on this machine; all cores by default
+        dask : address of the scheduler of a Dask cluster, whose workers see the same folder
+        progress : called with each part's summary, and how many scenarios it crossed
+
+        Raises
+        ------
+        InputError : the folder holds another sweep or cannot be written; every scenario is refused; no such
+            cluster
+        MissingPackage : pyarrow, or distributed for a cluster, is not installed
+        """
+        from perfmodel.decide.sweeps.data_set import write_data_set
+        from perfmodel.decide.sweeps.running import silent
+
+        expect(COUNT.or_none, jobs=jobs)
+        expect(TEXT.or_none, dask=dask)
+        answer = write_data_set(self.parts, str(folder), jobs, dask, progress or silent)
+        self.refused = answer.refused
+        return answer
+
+
+def _caps(axes: Axes, catalogue: Catalogue) -> tuple[str, ...]:
+    """Say which machines may send less than the adapters they are swept with could."""
+    notes: dict[str, None] = {}
+    if True not in axes["network_cap"]:
+        return ()
+    for name, link, nics in itertools.product(axes["node"], axes["inter_link"], axes["nics"]):
+        if name is None:
+            continue
+        node = catalogue.node(name)
+        between = link or node.inter_link
+        if between is None or max(axes["world_size"]) <= node.accelerators:
+            continue
+        note = cap_note(node, catalogue.link(between), nics or node.nics or 1)
+        notes |= {note: None} if note else {}
+    return tuple(notes)
+
+
+def _measured_jobs(path: str | None) -> tuple[str, ...]:
+    """Say which rows of copies of a network ``predict`` answers by more than a sweep does."""
+    own = None if path is None else calibrated(path, None).own
+    if own is None or not own.jobs:
+        return ()
+    return (f"{path}: predict starts jobs that were measured themselves from their own time, a sweep none",)

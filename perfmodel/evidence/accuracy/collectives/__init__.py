@@ -1,0 +1,1 @@
+"""Measured collectives: read, predicted, fitted to, left out."""

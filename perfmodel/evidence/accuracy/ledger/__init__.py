@@ -1,0 +1,1 @@
+"""Errors on rows that were new, and what they teach of intervals."""

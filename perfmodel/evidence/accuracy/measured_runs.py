@@ -1,0 +1,84 @@
+"""The measured runs of data-parallel training that can be learned from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from typing import NamedTuple
+
+from perfmodel.core.errors import InputError
+from perfmodel.evidence.accuracy.ledger.held_out import UNSEEN
+from perfmodel.evidence.accuracy.scenarios import Refused, measured_time, scenario_of_run
+from perfmodel.evidence.accuracy.training_rows import TRUSTED, Run, shipped_runs
+from perfmodel.evidence.accuracy.transformers.transformer_rows import TransformerRun
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.setting.resolve import Setting, resolve
+from perfmodel.model.setting.sharing import has_layouts
+from perfmodel.model.transformers.computation import case_of_whole
+
+
+class Measured(NamedTuple):
+    """A run, the setting the model takes it for, and what it took."""
+
+    run: Run
+    setting: Setting
+    time: float
+    """Measured iteration time [s]."""
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether it used one accelerator, of which efficiencies are learned."""
+        return self.run.world_size == 1
+
+    @property
+    def is_transformer(self) -> bool:
+        """Whether its computation is timed by the layer of a transformer."""
+        return has_layouts(self.setting.workload)
+
+
+def measured(runs: Iterable[Run], catalogue: Catalogue) -> list[Measured]:
+    """Return the trusted runs that the model can predict, in order, but for those of ``UNSEEN``."""
+    result = []
+    for run in runs:
+        time = measured_time(run)
+        if run.trust not in TRUSTED or time is None or run.source in UNSEEN:
+            continue
+        try:
+            result.append(Measured(run, resolve(scenario_of_run(run, catalogue), catalogue), time))
+        except (Refused, InputError):
+            continue  # validate names each of them, with the reason
+    return result
+
+
+def whole_transformers(rows: Iterable[Measured]) -> list[TransformerRun]:
+    """Return the runs of one accelerator that holds a transformer whole, as runs of transformers.
+
+    What is learned of an update is Adam's.
+    """
+    return [
+        TransformerRun(
+            run_id=row.run.run_id,
+            source=row.run.source,
+            workload=row.setting.workload.id,
+            accelerator=row.setting.accelerator.id,
+            precision=row.setting.precision,
+            year=row.run.year or 0,
+            series=row.run.source,
+            time=row.time,
+            case=case_of_whole(row.setting),
+            reason=None,
+            trust=row.run.trust,
+            states_layout=True,
+            states_memory=True,
+            framework=row.setting.software_name,
+        )
+        for row in rows
+        if row.is_alone and row.is_transformer and row.setting.optimizer == "adam"
+    ]
+
+
+@cache
+def shipped_whole_transformers() -> tuple[TransformerRun, ...]:
+    """The same of the published runs that come with the package, read once."""
+    alone = [run for run in shipped_runs() if run.world_size == 1]
+    return tuple(whole_transformers(measured(alone, Catalogue.built_in())))

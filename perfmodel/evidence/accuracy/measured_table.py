@@ -1,0 +1,201 @@
+"""Tables of measured rows: CSV files, their lines, and what their cells may hold."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from perfmodel.core.errors import refusal
+from perfmodel.core.files.reading import read_table
+from perfmodel.core.files.writing import write_whole
+from perfmodel.core.records.names import NONE, word_of
+
+AnyValue = TypeVar("AnyValue")
+NOT_STATED = "not stated"
+"""The source of rows that name none."""
+UNSTATED_TRUST = "B"
+"""Assumed where a row states none, which makes it trust B."""
+
+
+def records(path: Path, before: str | None = None) -> list[dict[str, str]]:
+    """Return the rows of a table that comes with the package, by column.
+
+    Parameters
+    ----------
+    before : first cell of the row to stop at; None, the file is read to its end
+    """
+    with read_table(path, before=before) as file:
+        return list(csv.DictReader(file, restval=""))
+
+
+def write_records(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write a table as CSV, all or nothing.
+
+    Raises
+    ------
+    InputError : the file cannot be written
+    """
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([columns, *rows])
+    write_whole(path, text.getvalue())
+
+
+def whole(largest: int, least: int = 1) -> Callable[[str], int]:
+    """Return the check of a whole number; what fits not is ``ValueError``, which says what would."""
+
+    def check(cell: str) -> int:
+        value = float(cell) if re.fullmatch(r"[0-9]{1,12}(\.0*)?", cell) else math.nan
+        if not least <= value <= largest:
+            raise ValueError(f"a whole number from {least} to {largest}")
+        return int(value)
+
+    return check
+
+
+def number(
+    low: float = sys.float_info.min, high: float = sys.float_info.max, expected: str = "a positive number"
+) -> Callable[[str], float]:
+    """Return the check of a number between two, in words."""
+
+    def check(cell: str) -> float:
+        try:
+            value = float(cell)
+        except ValueError:
+            value = math.nan
+        if not low <= value <= high:
+            raise ValueError(expected)
+        return value
+
+    return check
+
+
+def one_of(words: Sequence[str], synonyms: Mapping[str, str] = NONE) -> Callable[[str], str]:
+    """Return the check of one of some words, as people spell it."""
+
+    def check(cell: str) -> str:
+        word = word_of(cell, words, synonyms)
+        if word not in words:
+            raise ValueError(f"one of {', '.join(words)}")
+        return word
+
+    return check
+
+
+_number = number(low=0.0, expected="a number, not negative")
+_whole = whole(10**12, least=0)
+
+
+class Line(NamedTuple):
+    """One measured row as it was published."""
+
+    path: Path
+    place: int
+    """Of it in the file, from 1."""
+    cells: dict[str, str]
+    """By column, without the blanks around them."""
+
+    @property
+    def where(self) -> str:
+        """File and line, as errors name them."""
+        return f"{self.path}: line {self.place}"
+
+    @property
+    def published(self) -> dict[str, str]:
+        """The cells that are not blank."""
+        return {column: cell for column, cell in self.cells.items() if cell}
+
+    @property
+    def source(self) -> str:
+        """Who measured it."""
+        return self.text("source") or NOT_STATED
+
+    @property
+    def trust(self) -> str:
+        """From A to D."""
+        return self.text("trust") or UNSTATED_TRUST
+
+    def id(self, column: str) -> str:
+        """Return its id; where it states none, its line."""
+        return self.text(column) or f"line {self.place}"
+
+    def text(self, column: str) -> str:
+        """Return a cell; nothing where there is no such column."""
+        return self.cells.get(column, "")
+
+    def read(self, column: str, check: Callable[[str], AnyValue]) -> AnyValue | None:
+        """Return what a cell holds, None where it is blank or there is no such column.
+
+        Raises
+        ------
+        InputError : it does not fit
+        """
+        cell = self.text(column)
+        return self.checked(column, cell, check) if cell else None
+
+    def number(self, column: str) -> float | None:
+        """Return a number that is not negative, None where the cell is blank."""
+        return self.read(column, _number)
+
+    def whole(self, column: str) -> int | None:
+        """Return a whole number, None where the cell is blank."""
+        return self.read(column, _whole)
+
+    def word(self, column: str, known: Sequence[str]) -> str:
+        """Return one of some words, or nothing."""
+        return self.read(column, one_of(known)) or ""
+
+    def checked(self, column: str, cell: str, check: Callable[[str], AnyValue]) -> AnyValue:
+        """Return what a cell holds, blank or not; InputError where that does not fit."""
+        try:
+            return check(cell)
+        except ValueError as error:
+            raise refusal(
+                "table.cell", where=self.where, column=column, cell=cell[:60], error=str(error)
+            ) from None
+
+
+def measured_table(path: Path | str, before: str | None = None) -> tuple[list[str], list[Line]]:
+    """Return the header of a file, and its rows that are not blank.
+
+    Parameters
+    ----------
+    before : first cell of the row to stop at; None, the file is read to its end
+
+    Raises
+    ------
+    InputError : a file that cannot be read, a column that is there twice, a row of another length than the
+        header
+    """
+    result = []
+    try:
+        with read_table(path, before=before) as file:
+            reader = csv.reader(file, strict=True)
+            header = [name.strip() for name in next(reader, [])]
+            if twice := [name for name in header if name and header.count(name) > 1]:
+                raise refusal("table.twice", twice=twice[0]).under(path)
+            for cells in reader:
+                if cells and len(cells) != len(header):
+                    raise refusal(
+                        "table.cells", line_num=reader.line_num, count=len(cells), columns=len(header)
+                    ).under(path)
+                if any(cells):
+                    named = {name: cell.strip() for name, cell in zip(header, cells, strict=True) if name}
+                    result.append(Line(Path(path), reader.line_num, named))
+    except csv.Error as error:
+        raise refusal("table.not_csv", line_num=reader.line_num, error=str(error)).under(path) from None
+    return header, result
+
+
+def measured_lines(path: Path, columns: Sequence[str], before: str | None = None) -> list[Line]:
+    """Return the rows of ``measured_table``, all of whose ``columns`` must be there; else InputError."""
+    header, lines = measured_table(path, before)
+    if missing := [name for name in columns if name not in header]:
+        more = ", ..." if missing[4:] else ""
+        raise refusal("table.no_column", known=tuple(missing[:4]), more=more).under(path)
+    return lines

@@ -1,0 +1,1 @@
+"""Submissions to MLPerf: read by rules in tables, and predicted."""

@@ -1,0 +1,190 @@
+"""Submissions to MLPerf Training: training runs that were timed to a target, and their scenarios."""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from perfmodel.core.errors import refusal
+from perfmodel.core.records.names import word_of
+from perfmodel.evidence.accuracy.ledger.held_out import learned_part
+from perfmodel.evidence.accuracy.measured_table import Line, measured_lines, number, one_of
+from perfmodel.evidence.accuracy.mlperf.mlperf_rules import (
+    BENCHMARKS,
+    ROUNDS,
+    YEARS,
+    Rules,
+    rules_of,
+    system_of,
+)
+from perfmodel.evidence.accuracy.scenarios import Refused, named, scenario_of_run, with_options
+from perfmodel.evidence.accuracy.software import software_of
+from perfmodel.evidence.accuracy.training_rows import COUNTS, Run, run_of
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import predict
+from perfmodel.model.setting.link_caveats import GENERIC_NODE
+from perfmodel.workloads.recipes.recipes import benchmarks
+
+LARGEST_FIGURE = 1e12
+"""Largest number of seconds or samples; more is a wrong unit."""
+
+
+class Submission(NamedTuple):
+    """One system's result in one benchmark."""
+
+    job: Run
+    """How it was trained: as its row states it, and as all submissions are."""
+    round: str
+    benchmark: str
+    """``resnet50`` (v1.5) or ``bert`` (large)."""
+    submitter: str
+    system: str
+    time_to_train: float
+    """[s] from the start of the run to the target."""
+    samples_to_target: float | None
+    """Samples trained on until the target was met: the median of the successful runs."""
+
+    @property
+    def source(self) -> str:
+        """Who measured it."""
+        return self.submitter
+
+    @property
+    def batch(self) -> int:
+        """Samples of one iteration."""
+        assert self.job.global_batch_size is not None
+        return self.job.global_batch_size
+
+    @property
+    def iteration_time(self) -> float | None:
+        """Measured [s], where the row states a rate, which may count evaluations."""
+        rate = self.job.samples_per_second
+        return None if rate is None else self.batch / rate
+
+    @property
+    def rules(self) -> Rules:
+        """What its round asked."""
+        return rules_of(self.benchmark, self.round)
+
+
+_figure = number(high=LARGEST_FIGURE)
+DECISIVE = ("round", "accelerator", "global_batch_size", "time_to_train")
+"""Columns without which a row says nothing; so it is with ``world_size``, which others may tell."""
+COLUMNS = (*DECISIVE, "run_id", "workload", *COUNTS, "year")
+
+
+def submission_of(line: Line) -> Submission:
+    """Return the submission of a row.
+
+    Raises
+    ------
+    Refused : a benchmark the model does not know, or too little stated
+    InputError : a cell that does not fit
+    """
+    benchmark = word_of(line.text("workload"), BENCHMARKS)
+    if benchmark not in BENCHMARKS:
+        raise Refused("unknown benchmark", benchmark) if benchmark else Refused("no workload")
+    if unstated := next((column for column in DECISIVE if not line.text(column)), None):
+        raise Refused(f"no {unstated.replace('_', ' ')}")
+    round_, run = line.checked("round", line.text("round"), one_of(ROUNDS)), run_of(line)
+    if not all(getattr(run, name) for name in COUNTS):
+        raise Refused("no " + " and ".join(name.replace("_", " ") for name in COUNTS if not line.text(name)))
+    rules, batch = rules_of(benchmark, round_), run.global_batch_size or 0
+    run = run._replace(
+        workload=rules.workload,
+        sequence_length=benchmarks()[benchmark].sample_tokens,
+        precision="fp16",  # half-precision gradients are sent, beside fp32 weights
+        local_batch_size=max(round(batch / run.world_size), 1),
+        strategy="all-reduce",
+        overlap=rules.overlap,
+        input="synthetic",  # DALI decodes on the accelerator, ahead
+        year=run.year or YEARS[round_],
+    )
+    time = line.checked("time_to_train", line.text("time_to_train"), _figure)
+    samples = line.read("samples_to_target", _figure)
+    return Submission(run, round_, benchmark, line.text("submitter"), line.text("system"), time, samples)
+
+
+def read_submissions(path: Path, before: str | None = None) -> tuple[list[Submission], list[str]]:
+    """Return the submissions of a CSV file with the columns of ``validation/measured/mlperf.csv``.
+
+    Rows of other benchmarks, and rows that leave open what decides the time, are passed over: their reasons.
+
+    Parameters
+    ----------
+    before : submission to stop at; None, the file is read to its end
+
+    Raises
+    ------
+    InputError : a file that cannot be read, a missing column, a cell that does not fit
+    """
+    known: list[Submission] = []
+    skipped: list[str] = []
+    for line in measured_lines(path, COLUMNS, before):
+        try:
+            known.append(submission_of(line))
+        except Refused as error:
+            skipped.append(str(error))
+    if not known and not skipped:
+        raise refusal("table.no_submissions").under(path)
+    return known, skipped
+
+
+@cache
+def shipped_submissions() -> tuple[Submission, ...]:
+    """The ResNet-50 and BERT submissions that come with the package and are not held out, read once."""
+    return tuple(read_submissions(*learned_part("mlperf.csv"))[0])
+
+
+def framework_of(submission: Submission) -> str | None:
+    """Return ``NAME@YEAR`` of what ran a submission, by ``validation/mlperf_software.csv``."""
+    run = submission.job._replace(framework=f"{submission.job.framework} {submission.system}")
+    return software_of(run, submission.benchmark, "mlperf_software.csv")
+
+
+@lru_cache(maxsize=1024)
+def scenario_of_submission(submission: Submission, catalogue: Catalogue) -> Scenario:
+    """Return the scenario of a submission, from its configuration alone.
+
+    A local batch that does not fit into memory is split into the fewest micro-batches that do; where none
+    does, into single samples.
+
+    Raises
+    ------
+    Refused : an accelerator or machine nobody specified
+    """
+    named("accelerators", submission.job.accelerator, catalogue)
+    run = submission.job._replace(node=_node(submission, catalogue))
+    scenario = with_options(
+        scenario_of_run(run, catalogue),
+        framework=framework_of(submission),
+        optimizer=submission.rules.optimizer,
+        overlap=submission.rules.overlap,
+        algorithm=_algorithm(submission),
+    )
+    local = run.local_batch_size or 1
+    for steps in (steps for steps in range(1, local + 1) if local % steps == 0):
+        scenario = with_options(scenario, local_batch_size=local // steps, accumulation_steps=steps)
+        if predict(scenario, catalogue).memory.fits:
+            break
+    return scenario
+
+
+def _algorithm(submission: Submission) -> str:
+    """What NCCL would choose, or the switches between nodes where those add."""
+    first = system_of(submission.system).in_network_from
+    adds = first and submission.job.nodes > 1 and ROUNDS.index(submission.round) >= ROUNDS.index(first)
+    return "switch-tree" if adds else "auto"
+
+
+def _node(submission: Submission, catalogue: Catalogue) -> str:
+    if own := system_of(submission.system).node:
+        return own
+    run = submission.job
+    usual = catalogue.accelerator(run.accelerator).usual_node
+    for node in (usual, GENERIC_NODE):
+        if node and catalogue.node(node).accelerators >= run.accelerators_per_node:
+            return node
+    raise Refused("no machine that large", f"{run.accelerators_per_node} accelerators")

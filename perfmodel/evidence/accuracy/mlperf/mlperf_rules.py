@@ -1,0 +1,95 @@
+"""What MLPerf Training asks of benchmarks by round, and what is known of systems, by tables."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any, NamedTuple
+
+from perfmodel.core.files.resources import folder
+from perfmodel.evidence.accuracy.measured_table import records
+
+YEARS = {row["round"]: int(row["year"]) for row in records(folder("validation") / "mlperf_rounds.csv")}
+"""Of each round, in the order they were held."""
+ROUNDS = tuple(YEARS)
+
+
+class Rules(NamedTuple):
+    """How a benchmark is trained, and what the rules ask, from a round on: ``mlperf_benchmarks.csv``."""
+
+    workload: str
+    optimizer: str
+    overlap: str
+    target: str
+    """Quality that is asked for."""
+    evaluated_samples: float
+    """Of one evaluation."""
+    first_evaluation: float
+    """Samples trained on before the first; 0: as many as between two."""
+    evaluation_interval: float
+    """Samples between two; 0: what the present rule says of the batch."""
+
+    def evaluations(self, samples_to_target: float, global_batch_size: float) -> int:
+        """Return how many evaluations there are until the target is met, the last one among them.
+
+        Examples
+        --------
+        Every 4 epochs of 1,281,167 images over 40 epochs:
+
+        >>> rules_of("resnet50", "v0.6").evaluations(40 * 1_281_167, 1024)
+        10
+
+        BERT in batches of 448: 5 % of 3,103,143 is 155,157, rounded down to 150,000.
+
+        >>> rules_of("bert", "v1.1").evaluations(3e6, 448)
+        20
+        """
+        interval = (
+            self.evaluation_interval or math.floor(0.05 * (230.23 * global_batch_size + 3e6) / 25e3) * 25e3
+        )
+        start = self.first_evaluation or interval
+        return 1 + max(math.ceil((samples_to_target - start) / interval), 0)
+
+    def evaluation_time(
+        self, samples_to_target: float, global_batch_size: float, forward_time: float
+    ) -> float:
+        """Return the time of all evaluations until the target is met, of a batch that of its forward pass."""
+        batches = -(-self.evaluated_samples // global_batch_size)
+        return self.evaluations(samples_to_target, global_batch_size) * batches * forward_time
+
+
+@cache
+def _table() -> dict[str, list[tuple[int, Rules]]]:
+    result: dict[str, list[tuple[int, Rules]]] = {}
+    for row in records(folder("validation") / "mlperf_benchmarks.csv"):
+        cells: dict[str, Any] = {name: row[name] for name in Rules._fields}
+        cells |= {name: float(cells[name] or 0) for name in Rules._fields[4:]}
+        result.setdefault(row["benchmark"], []).append((ROUNDS.index(row["first_round"]), Rules(**cells)))
+    return result
+
+
+BENCHMARKS = tuple(_table())
+
+
+@cache
+def rules_of(benchmark: str, round_: str) -> Rules:
+    """Return the rules of a benchmark in a round."""
+    return [rules for first, rules in _table()[benchmark] if first <= ROUNDS.index(round_)][-1]
+
+
+class System(NamedTuple):
+    """What is known of systems with a text in their names: a line of ``mlperf_systems.csv``."""
+
+    system: str
+    node: str
+    """Where it is not the one the accelerator is usually sold in."""
+    in_network_from: str
+    """First round in which its switches between nodes added."""
+    why: str
+
+
+@cache
+def system_of(name: str) -> System:
+    """Return what is known of a system."""
+    known = (System(**row) for row in records(folder("validation") / "mlperf_systems.csv"))
+    return next((each for each in known if each.system in name), System("", "", "", ""))

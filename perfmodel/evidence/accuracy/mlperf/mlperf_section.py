@@ -1,0 +1,81 @@
+"""The report's section on MLPerf Training: time to train by round, next to a naive answer's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from perfmodel.core.files.templating import render
+from perfmodel.evidence.accuracy.campaign import Mode
+from perfmodel.evidence.accuracy.mlperf.mlperf import KEYS, OTHERS, Row, shipped_rows, summarise_mlperf
+from perfmodel.evidence.accuracy.report.error_statistics import statistics
+
+GOAL = 0.15
+"""Median absolute error that was aimed at."""
+LARGE = 64
+"""Accelerators from which a job counts as large."""
+SEEN = 64
+"""Accelerators of the largest job in any fit."""
+SIZES: dict[str, Callable[[int], bool]] = {
+    "": lambda n: True,
+    f", to {SEEN} accelerators": lambda n: n <= SEEN,
+    f", above {SEEN}": lambda n: n > SEEN,
+}
+NAIVE_SIZES: dict[str, Callable[[int], bool]] = {
+    "all": lambda n: True,
+    f"fewer than {LARGE} accelerators": lambda n: n < LARGE,
+    f"{LARGE} and more": lambda n: n >= LARGE,
+}
+MODES: dict[str, Mode] = {"from specs": "specs", "anchored": "anchored"}
+
+
+@cache
+def section() -> str:
+    """Return the section, as Markdown; made once."""
+    modes = {
+        "From specs alone": shipped_rows("specs"),
+        "Anchored on machines of the other rounds": shipped_rows("anchored"),
+        "The same with the rounds before alone": shipped_rows("anchored", earlier=True),
+    }
+    specs, anchored, _ = modes.values()
+    by_specs, by_anchor = summarise_mlperf(specs), summarise_mlperf(anchored)
+    return render(
+        "mlperf.md.j2",
+        submissions=sum(row.reason != OTHERS for row in specs),
+        without_rate=sum(row.error is not None and not row.run.job.samples_per_second for row in specs),
+        goal=GOAL,
+        headline={name: statistics(rows) for name, rows in modes.items()},
+        rounds=[
+            (name, group, by_anchor[by].get(name))
+            for by in ("all", *KEYS)
+            for name, group in by_specs[by].items()
+        ],
+        seen=SEEN,
+        large=LARGE,
+        covered=covered(),
+        naive=_naive([*zip(*modes.values(), strict=True)]),
+    )
+
+
+@cache
+def covered() -> dict[str, dict[str, Any]]:
+    """Return the statistics of the iteration time, which no fit has seen, in both modes, all and by size."""
+    result = {}
+    for name, mode in MODES.items():
+        rows = [row.made.iteration for row in shipped_rows(mode)]
+        for size, holds in SIZES.items():
+            if alike := [row for row in rows if row.holds_80 is not None and holds(row.run.job.world_size)]:
+                result[f"MLPerf, {name}{size}"] = statistics(alike)
+    return result
+
+
+def _naive(rows: list[tuple[Row, ...]]) -> list[tuple[str, list[dict[str, Any]], dict[str, Any]]]:
+    """By size: errors of each way to predict and of the naive answer, on the rows that have them all."""
+    shown = [each for each in rows if each[0].naive and all(row.error is not None for row in each)]
+    result = []
+    for name, holds in NAIVE_SIZES.items():
+        alike = [each for each in shown if holds(each[0].run.job.world_size)]
+        ways = [statistics(of) for of in zip(*alike, strict=True)]
+        result.append((name, ways, ways[0]["baseline"]))
+    return result

@@ -1,0 +1,1 @@
+"""The report of all measured runs against predictions, section by section."""

@@ -1,0 +1,1 @@
+"""Measured runs of transformers: read, predicted, fitted to, left out."""

@@ -1,0 +1,263 @@
+"""Transformers under any parallelism, as campaigns: the time of a step, and the memory that a rank takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from perfmodel.core.command_line import command_line
+from perfmodel.core.errors import InputError
+from perfmodel.evidence.accuracy.campaign import Campaign, Command, Details, Outcome, answered
+from perfmodel.evidence.accuracy.measured_table import Line
+from perfmodel.evidence.accuracy.readings import Reading, cells_of, read_facts
+from perfmodel.evidence.accuracy.scenarios import Refused
+from perfmodel.evidence.accuracy.transformers.transformer_compare import compare_transformers
+from perfmodel.evidence.accuracy.transformers.transformer_networks import origin_of
+from perfmodel.evidence.accuracy.transformers.transformer_rows import (
+    COLUMNS,
+    TransformerRun,
+    case_of_row,
+    transformer_run_of,
+)
+from perfmodel.evidence.accuracy.transformers.transformer_rules import is_fine_tuning, packed_share
+from perfmodel.evidence.accuracy.transformers.transformer_software import software_named
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.options.layout import FULL, RECOMPUTE, SHARDING
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import predict
+from perfmodel.model.prediction.result import Prediction
+from perfmodel.model.transformers.architecture import dimensions_of
+from perfmodel.model.transformers.job import Case, bare_job, job_of
+from perfmodel.model.transformers.memory import CONTEXT_BYTES, memory_of
+from perfmodel.model.transformers.parameters import fitted
+from perfmodel.model.transformers.software import LAUNCHES, PACES
+from perfmodel.model.transformers.step import step_of
+from perfmodel.workloads import understood
+from perfmodel.workloads import workload as workload_named
+
+
+def _network(case: Case) -> str:
+    model = case.model
+    experts = f", {model.experts:g} experts of which {model.top_k:g} work" if model.experts else ""
+    heads = f"{model.heads:g} heads, {model.kv_heads:g} of keys"
+    layers = f"{model.layers:g} layers of width {model.hidden:g}"
+    return f"{layers}, {heads}, feed-forward {model.feed_forward:g}{experts}"
+
+
+def _kernels(case: Case) -> str:
+    software = case.stack
+    words = [f"pace {PACES[software.pace]}", f"launches {LAUNCHES[software.launch]}"]
+    words += ["fused"] if software.fused else []
+    attention = "attention keeps no scores" if software.flash else "attention keeps its scores"
+    precision = ["products of 8 bits"] if software.in_8_bits else []
+    adapters = [f"adapters of rank {software.adapter_rank:g}"] if software.adapts else []
+    return ", ".join((*words, attention, *precision, *adapters))
+
+
+def _recomputation(case: Case) -> str:
+    layout = case.layout
+    share = f" of {layout.recomputed_layers:.0%} of layers" if layout.recompute == FULL else ""
+    return RECOMPUTE[int(layout.recompute)] + share
+
+
+WORDS: dict[str, Callable[[Case], str]] = {
+    "network": _network,
+    "kernels": _kernels,
+    "sharding": lambda case: SHARDING[int(case.layout.sharding)],
+    "recomputation": _recomputation,
+}
+"""Values of ``readings.csv`` that are no attribute of a case."""
+TIMES = {
+    "iteration_time": "as stated",
+    "tokens_per_second": "tokens of a step over the rate",
+    "model_tflops_per_accelerator": "the model's FLOP of a step over the rate",
+    "mfu": "the model's FLOP of a step over that share of the bf16 peak",
+    "hardware_tflops_per_accelerator": "FLOP of a step, 4/3 for recomputation, over the rate",
+}
+"""Columns that tell the time of a step, the first that is not blank being taken, and how."""
+
+
+def readings_of_case(line: Line, case: Case) -> list[Reading]:
+    """Return how a row was read: what it states, and what was taken for the rest."""
+    framework, workload = line.cells["framework"], line.cells["workload"]
+    software = software_named(framework)
+    assert software is not None
+    why = f"nobody described it; nearest: {software.nearest}" if software.nearest else ""
+    year = line.cells["year"]
+    result = [Reading("software", framework, f"{software.stack} of {year}", why)]
+    origin = origin_of(line)
+    result += [
+        each._replace(why=origin) if each.what == "network" else each
+        for each in read_facts("transformers", line, case, WORDS, "not used")
+        if (each.stated, each.read_as) != ("1", "not used")
+    ]
+    share = packed_share(line.cells["source"], workload, case.sequence_length)
+    if share < 1:
+        why = "its source packs short samples of fine-tuning into sequences"
+        result.append(Reading("scores of attention", "", f"{share:.1%} of all", why))
+    elif is_fine_tuning(workload):
+        result.append(Reading("scores of attention", "", "of whole sequences", "no packing is known"))
+    return result
+
+
+def _details(line: Line, run: TransformerRun, outcome: Outcome, catalogue: Catalogue) -> Details:
+    if run.case is None:
+        return Details()
+    readings = readings_of_case(line, run.case)
+    if (column := next((name for name in TIMES if line.cells.get(name)), None)) is not None:
+        stated = f"{column} {line.cells[column]}"
+        usual = "" if run.states_batch else "; the batch is assumed, so rates are compared"
+        readings.append(Reading("measured time", stated, f"{run.time:.4g} s", TIMES[column] + usual))
+    step = step_of(job_of(run.case), fitted().parameters)
+    terms = {name: float(time) for name, time in step._asdict().items() if float(time)}
+    command = _command_of(line, run.case, catalogue, lambda answer: answer.iteration_time)
+    return Details(readings, terms, command)
+
+
+def _scenario(line: Line, case: Case, catalogue: Catalogue) -> Scenario | None:
+    """The scenario nearest to a case; None where no network of that shape comes along under its name."""
+    name, layout, software = line.cells["workload"].partition(" (")[0], case.layout, case.stack
+    known = software_named(line.cells["framework"])
+    try:
+        network = workload_named(understood(name).id, case.sequence_length)
+        node = line.cells.get("node")
+        machine = catalogue.node(node).id if node else None
+    except InputError:
+        return None
+    if network.architecture is None or known is None or layout.data_parallel % 1:
+        return None
+    same = dimensions_of(network.architecture, case.sequence_length)
+    if (same.layers, same.hidden, same.experts) != (case.model.layers, case.model.hidden, case.model.experts):
+        return None
+    precision = "fp8" if software.in_8_bits else "fp16" if line.cells.get("precision") == "fp16" else "bf16"
+    several = case.nodes > 1
+    options: dict[str, Any] = {
+        "workload": network.id,
+        "sequence_length": case.sequence_length,
+        "framework": f"{known.stack}@{line.cells['year']}",
+        "accelerator": case.fabric.accelerator.id,
+        "node": machine,
+        "world_size": int(layout.world_size),
+        "inter_link": case.fabric.inter_link.id if several and line.cells.get("inter_link") else None,
+        "precision": precision,
+        **{name: value for name, value in layout.words().items() if name not in NOT_OPTIONS},
+        "global_batch_size": int(layout.global_batch_size),
+        "micro_batch_size": None if layout.micro_batch_size % 1 else int(layout.micro_batch_size),
+        "lora": int(software.adapter_rank) if software.adapts else None,
+    }
+    return Scenario.model_construct(**{key: value for key, value in options.items() if value is not None})
+
+
+NOT_OPTIONS = ("data_parallel", "accumulation_steps", "recomputed_layers", "micro_batch_size")
+"""Of a layout's words: what follows from the others, or is given with the batch."""
+
+
+def _command_of(
+    line: Line, case: Case, catalogue: Catalogue, answer: Callable[[Prediction], float]
+) -> Command | None:
+    if (asked := _scenario(line, case, catalogue)) is None:
+        return None
+    command = command_line("predict", asked.model_dump(exclude_unset=True))
+    return answered(command, lambda: answer(predict(asked, catalogue)))
+
+
+def nearest_scenario(line: Line, run: TransformerRun, catalogue: Catalogue) -> Scenario | None:
+    """Return the scenario nearest to a run; None where no network of that shape comes along by its name."""
+    return None if run.case is None else _scenario(line, run.case, catalogue)
+
+
+CAMPAIGN = Campaign[TransformerRun](
+    kind="transformers",
+    table="transformer_runs.csv",
+    id_column="run_id",
+    columns=COLUMNS,
+    measures="iteration time",
+    unit="s",
+    is_learned_from=True,
+    read=transformer_run_of,
+    predict=lambda runs, catalogue: compare_transformers(runs)[0],
+    details=_details,
+)
+
+
+class MeasuredMemory(NamedTuple):
+    """What a run took on its fullest accelerator, and what that is predicted from."""
+
+    case: Case | None
+    peak: float | None
+    """[B]; None where it is only known to have fitted or not."""
+    uncounted: float
+    """Of what a rank needs, bytes that the peak does not count: those of the driver and its libraries."""
+    reason: str | None = None
+    """Why there is no case."""
+
+
+OF_TENSORS = ("allocated", "active")
+"""Words of peaks that count tensors alone."""
+MEMORY_COLUMNS = ("memory_id", *COLUMNS[1:], "outcome", "peak_memory_bytes", "peak_kind")
+
+
+@cache
+def _runs() -> dict[tuple[str, str], dict[str, str]]:
+    """Cells that are not blank of the runs that come along, by source and id."""
+    return {(line.cells["source"], line.cells["run_id"]): line.published for line in CAMPAIGN.lines()}
+
+
+def _with_run(line: Line) -> Line:
+    """The row, with what the run of the same id states beside it."""
+    run = _runs().get((line.cells["source"], line.cells["memory_id"]), {})
+    return line._replace(cells={**line.cells, **run, **line.published})
+
+
+def _memory_of_line(line: Line, catalogue: Catalogue) -> MeasuredMemory:
+    row = _with_run(line)
+    peak = row.number("peak_memory_bytes")
+    uncounted = CONTEXT_BYTES if any(word in row.text("peak_kind") for word in OF_TENSORS) else 0.0
+    try:
+        return MeasuredMemory(case_of_row(row, catalogue), peak, uncounted)
+    except Refused as error:
+        return MeasuredMemory(None, peak, uncounted, str(error))
+
+
+def memory_outcomes(measured: Sequence[MeasuredMemory], catalogue: Catalogue) -> list[Outcome]:
+    """Predict what the fullest rank needs [B]."""
+    return [
+        Outcome(each.peak, reason=each.reason)
+        if each.case is None
+        else Outcome(each.peak, float(memory_of(bare_job(each.case)).total) - each.uncounted)
+        for each in measured
+    ]
+
+
+def _memory_details(line: Line, measured: MeasuredMemory, outcome: Outcome, catalogue: Catalogue) -> Details:
+    case = measured.case
+    if case is None:
+        return Details()
+    counted = "bytes of tensors" if measured.uncounted else "all bytes that a rank needs"
+    capacity = f"{case.chip.memory_bytes:.0f}"
+    readings = [
+        *readings_of_case(_with_run(line), case),
+        Reading("memory of an accelerator", cells_of(line, ("device_memory_bytes",)), capacity, "its spec"),
+        Reading("what was measured", cells_of(line, ("outcome", "peak_kind")), counted),
+    ]
+    rows = memory_of(bare_job(case))._asdict()
+    rows["other"] -= measured.uncounted
+    terms = {name: float(size) for name, size in rows.items() if float(size)}
+    return Details(
+        readings, terms, _command_of(line, case, catalogue, lambda answer: float(answer.memory.bytes))
+    )
+
+
+MEMORY = Campaign[MeasuredMemory](
+    kind="memory",
+    table="transformer_memory.csv",
+    id_column="memory_id",
+    columns=MEMORY_COLUMNS,
+    measures="memory of the fullest accelerator",
+    unit="B",
+    is_learned_from=False,
+    read=_memory_of_line,
+    predict=memory_outcomes,
+    details=_memory_details,
+)

@@ -1,0 +1,121 @@
+"""Memory of measured transformers beside the model: published peaks."""
+
+from __future__ import annotations
+
+from functools import cache
+from statistics import median
+from typing import TYPE_CHECKING, NamedTuple
+
+from perfmodel.core.files.resources import folder
+from perfmodel.evidence.accuracy.by_source import by_source
+from perfmodel.evidence.accuracy.measured_table import records
+from perfmodel.model.transformers.job import bare_job
+from perfmodel.model.transformers.layout_words import short
+from perfmodel.model.transformers.memory import memory_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from perfmodel.evidence.accuracy.transformers.transformer_rows import TransformerRun
+
+GIB = 2**30
+RESERVED = "reserved"
+"""What PyTorch's allocator holds, used or not."""
+COUNTED = {"allocated": "allocated", "active": "allocated", "used": RESERVED}
+"""What a peak counts, by a word of its ``peak_kind``."""
+
+
+class Peak(NamedTuple):
+    """A run's published peak beside what the model says of it; bytes of PyTorch's allocator."""
+
+    run: TransformerRun
+    published: float
+    predicted: float
+    """What is used, or where the source counts what is reserved, what that comes to."""
+    counted: str
+    """``reserved`` or ``allocated``; nothing where the source does not say."""
+    open: str
+    """What the source does not say of the run."""
+
+    @property
+    def error(self) -> float:
+        """Predicted over published, less 1."""
+        return self.predicted / self.published - 1
+
+
+def peaks(runs: Iterable[TransformerRun]) -> list[Peak]:
+    """Return the published peaks of some runs, in the order of their file.
+
+    PyTorch's allocator reserves more than is used at once, as it can seldom use all of what lies between
+    blocks: where a source publishes what was reserved, the prediction is what is used times
+    ``reserved_over_used`` of the other sources.
+    """
+    known = {run.run_id: run for run in runs if run.case is not None}
+    used = [
+        Peak(run, float(row["peak_gib"]) * GIB, _tensors(run), row["counted"], row["open"])
+        for row in records(folder("validation") / "transformer_memory.csv")
+        if (run := known.get(row["run_id"]))
+    ]
+    used += [_new_peak(known[row["memory_id"]], row) for row in new_cells() if row["memory_id"] in known]
+    factors = {peak.run.source: reserved_over_used(used, peak.run.source) for peak in used}
+    return [
+        peak._replace(predicted=peak.predicted * factors[peak.run.source])
+        if peak.counted == RESERVED
+        else peak
+        for peak in used
+    ]
+
+
+def reserved_over_used(used: Sequence[Peak], without: str) -> float:
+    """Return published over predicted peaks of what is reserved: the median of sources but one, at least 1.
+
+    Parameters
+    ----------
+    used : with what is used as their prediction
+    without : a source that must not be looked at
+    """
+    ratios = by_source(
+        (peak.run.source, peak.published / peak.predicted)
+        for peak in used
+        if peak.counted == RESERVED and not peak.open and peak.run.source != without
+    )
+    return max(median(map(median, ratios.values())), 1.0) if ratios else 1.0
+
+
+@cache
+def new_cells() -> list[dict[str, str]]:
+    """Return the rows of ``measured/transformer_memory.csv``, which came after the model was made."""
+    return records(folder("validation") / "measured" / "transformer_memory.csv")
+
+
+def _new_peak(run: TransformerRun, row: dict[str, str]) -> Peak:
+    kind, unknown = row["peak_kind"], "software" if run.nearest_stack else ""
+    counted = next((counted for word, counted in COUNTED.items() if word in kind), "")
+    if not unknown and not (run.states_layout and run.states_memory):
+        unknown = "layout"
+    return Peak(run, float(row["peak_memory_bytes"] or "nan"), _tensors(run), counted, unknown)
+
+
+def _tensors(run: TransformerRun) -> float:
+    assert run.case is not None
+    return float(memory_of(bare_job(run.case)).tensors)
+
+
+def layout_words(run: TransformerRun) -> str:
+    """Return a run's layout in short; it must have a case."""
+    assert run.case is not None
+    layout = run.case.layout
+    return f"{short(layout.words())}, {layout.micro_batch_size:g} x {layout.accumulation_steps:g}"
+
+
+def needed_bytes(run: TransformerRun) -> float:
+    """Return what the fullest rank of a run needs [B]; it must have a case."""
+    assert run.case is not None
+    return float(memory_of(bare_job(run.case)).total)
+
+
+def shares_needed(runs: Iterable[TransformerRun]) -> list[tuple[float, TransformerRun]]:
+    """Return predicted need over memory of runs that state recomputation and sharding, the largest first."""
+    stated = [run for run in runs if run.case is not None and run.states_memory]
+    shares = [(needed_bytes(run) / run.case.chip.memory_bytes, run) for run in stated if run.case is not None]
+    return sorted(shares, key=lambda each: -each[0])

@@ -1,0 +1,203 @@
+"""The network that a row trained, and the time it took: what the row states, and what publishers say."""
+
+from __future__ import annotations
+
+import math
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from perfmodel.core.files.resources import folder
+from perfmodel.evidence.accuracy.measured_table import Line, records
+from perfmodel.evidence.accuracy.scenarios import Refused
+from perfmodel.evidence.accuracy.transformers import transformer_rules as rules
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.transformers.job import Case
+from perfmodel.workloads.architecture import Architecture
+
+USUAL_LENGTH, GPT2_LENGTH, MINGPT_LENGTH = 2048, 1024, 128
+"""Tokens of a sample, where nobody says."""
+WORDS, WORDS_GATED = 50304, 32000
+CAUSAL_FLOPS = ("ml-engineering-steps",)
+"""Sources that count half of all scores."""
+NAMES_EXPERTS = re.compile(r"\bmoe\b|\bexperts?\b|\d+x\d|\d-?a\d+(\.\d+)?b\b", re.IGNORECASE)
+"""In names of mixtures of experts: 8x7B, 30B-A3B."""
+PARAMETERS_WITHIN = 1.5
+"""Parameters as read over those that a row states, either way: embeddings are counted or not."""
+MATRIX_PEAK = {"tpu-v3": 123e12}
+"""Peaks that sources divide by, where not the bf16 peak of our specs [FLOP/s]."""
+
+PUBLISHED = {
+    "experts": "experts",
+    "top_k": "experts_per_token",
+    "shared_experts": "shared_experts",
+    "expert_feed_forward": "expert_ffn_size",
+    "dense_layers": "first_dense_layers",
+    **{name: name for name in ("query_rank", "kv_rank", "rope_size", "value_size", "window")},
+    "full_frequency": "full_every",
+}
+"""What publishers alone say of a network -> column of ``transformer_architectures.csv``; blank is 0."""
+
+
+def _table() -> Path:
+    return folder("validation") / "transformer_architectures.csv"
+
+
+@cache
+def _architectures() -> dict[str, dict[str, str]]:
+    """What publishers say of networks that rows name, by the name's letters."""
+    return {_letters(row["workload"]): row for row in records(_table())}
+
+
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalnum, name.partition(" (")[0].partition(" w/")[0])).lower()
+
+
+def architecture_of(row: Line) -> Architecture:
+    """Return the network that a row names, by its cells and by what its publisher says.
+
+    Raises
+    ------
+    Refused : too little of it is known
+    """
+    name, active = row.text("workload"), row.number("n_active_params")
+    parameters, is_t5 = row.number("n_params"), row.text("workload").startswith(("T5", "mT5"))
+    known = _architectures().get(_letters(name), {})
+    has_experts = bool(known.get("experts")) and (not active or active < 0.99 * (parameters or math.inf))
+    if not has_experts and known.get("experts"):
+        known = {}
+    filled = Line(_table(), 0, known)
+
+    def of(column: str) -> int | None:
+        """Of heads of a mixture of experts rows say little that is right; proxies have fewer layers."""
+        first, then = (filled, row) if has_experts and "heads" in column else (row, filled)
+        return first.whole(column) or then.whole(column)
+
+    layers, hidden = of("layers"), of("hidden_size")
+    if not layers or not hidden:
+        if not parameters:
+            raise Refused("no architecture", name)
+        layers, hidden = rules.gpt_of(parameters)
+    heads = of("attention_heads") or rules.heads_of(hidden)
+    gated = bool(of("gated_ffn"))
+    width = (row.whole("ffn_hidden_size") if not has_experts else None) or filled.whole("ffn_hidden_size")
+    kv_heads = of("kv_heads") or heads
+    published: dict[str, Any] = {field: filled.whole(column) or 0 for field, column in PUBLISHED.items()}
+    model = Architecture(
+        hidden=hidden,
+        layers=layers + ("w/ mtp" in name.lower()),
+        heads=heads,
+        kv_heads=kv_heads,
+        head_size=filled.whole("head_size") or round(hidden / heads),
+        feed_forward=width or (0 if has_experts else 4 * hidden),
+        vocabulary=of("vocab_size") or (WORDS_GATED if gated else WORDS),
+        positions=row.whole("seq_len") or USUAL_LENGTH,
+        gated=gated,
+        tied=not gated,
+        moe_frequency=filled.whole("moe_every") or 1,
+        **published,
+        encoder_layers=layers if is_t5 else 0,
+        target_fraction=rules.TARGET_TOKENS if is_t5 else 1.0,
+        bidirectional=name.startswith("BERT"),
+        dropout=not gated,
+    )
+    _check(row, model, filled.whole("layers") or 0)
+    return model
+
+
+def origin_of(row: Line) -> str:
+    """Return where layers and widths of ``architecture_of`` come from, where not from the row alone."""
+    if row.whole("layers") and row.whole("hidden_size"):
+        return ""
+    known = _architectures().get(_letters(row.text("workload")), {})
+    if known.get("layers"):
+        return "layers and widths as its publisher states them"
+    return "nobody states layers or widths: those of a GPT of so many parameters"
+
+
+def _check(row: Line, model: Architecture, published_layers: int) -> None:
+    """Refuse a row that is about another network than the one it was read as.
+
+    Parameters
+    ----------
+    published_layers : of the network that it names, 0 where that is not known
+
+    Raises
+    ------
+    Refused : experts that nobody described; a network cut to fewer layers, of which some lacked experts;
+        more or fewer parameters than the row states
+    """
+    name, width = row.text("workload"), row.whole("ffn_hidden_size")
+    stated, active = row.number("n_params"), row.number("n_active_params")
+    if not model.experts and (
+        (stated and active and active < 0.99 * stated)
+        or (width and width < model.hidden)
+        or NAMES_EXPERTS.search(name)
+    ):
+        raise Refused("experts not described", name)
+    if model.dense_layers and model.layers < published_layers:
+        raise Refused("cut network, its dense layers not stated", name)
+    for number, of in ((stated, model.parameters), (active, model.active_parameters)):
+        if number and not 1 / PARAMETERS_WITHIN < of / number < PARAMETERS_WITHIN:
+            raise Refused("parameters do not add up", f"{name}, {of / 1e9:.3g} of {number / 1e9:.3g} billion")
+
+
+def stated_samples(row: Line, length: int) -> float | None:
+    """Return the samples of a step that a row states, or that its time and its rate make; None for neither.
+
+    Raises
+    ------
+    Refused : the time of a step of nobody knows how many samples
+    """
+    samples = row.number("global_batch_size") or rules.PUBLISHED_BATCHES.get(row.text("source"))
+    time, rate = row.number("iteration_time"), row.number("tokens_per_second")
+    if samples or not time or _counts_samples(row):
+        return samples
+    if not rate:
+        raise Refused("no batch size")
+    return time * rate / length
+
+
+def states_batch(row: Line) -> bool:
+    """Whether a row states the samples of a step, or the time of one."""
+    stated = row.number("global_batch_size") or row.number("iteration_time")
+    return bool(stated) or row.text("source") in rules.PUBLISHED_BATCHES or _counts_samples(row)
+
+
+def _counts_samples(row: Line) -> bool:
+    """Whether replicas, micro-batches and their size are stated, which make the samples of a step."""
+    return bool(row.number("micro_batch_size") and row.number("accumulation_steps"))
+
+
+def measured_time(row: Line, case: Case, catalogue: Catalogue) -> float:
+    """Return the measured time of a step [s]: stated, or from a rate or a utilisation.
+
+    Raises
+    ------
+    Refused : nothing was measured
+    """
+    samples, length = float(case.layout.global_batch_size), case.sequence_length
+    if stated := row.number("iteration_time"):
+        return stated
+    if rate := row.number("tokens_per_second"):
+        return samples * length / rate
+    chip = row.text("accelerator")
+    peak = MATRIX_PEAK.get(chip) or catalogue.accelerator(chip).training_peak("amp")[0]
+    achieved, factor = (row.number("model_tflops_per_accelerator") or 0.0) * 1e12, 1.0
+    achieved = achieved or (row.number("mfu") or 0.0) * peak
+    if not achieved:
+        achieved, factor = (row.number("hardware_tflops_per_accelerator") or 0.0) * 1e12, 4 / 3
+    if not achieved:
+        raise Refused("no measured time")
+    model = architecture_of(row)
+    active = row.number("n_active_params") or row.number("n_params") or float(model.parameters)
+    flops = rules.step_flops(model, active, samples, length, row.text("source") in CAUSAL_FLOPS)
+    return factor * flops / (achieved * (row.whole("world_size") or 1))
+
+
+def usual_length(workload: str, framework: str) -> int:
+    """Return the tokens of a sample where a row does not state them."""
+    if "mingpt" in framework.lower():
+        return MINGPT_LENGTH
+    return GPT2_LENGTH if "GPT-2" in workload else USUAL_LENGTH

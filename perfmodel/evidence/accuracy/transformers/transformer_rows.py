@@ -1,0 +1,281 @@
+"""Read measured runs of transformers from a CSV file; a row that cannot be predicted has a reason."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from perfmodel.evidence.accuracy.ledger.held_out import learned_part
+from perfmodel.evidence.accuracy.measured_table import Line, measured_lines
+from perfmodel.evidence.accuracy.scenarios import Refused, named
+from perfmodel.evidence.accuracy.transformers import transformer_rules as rules
+from perfmodel.evidence.accuracy.transformers.transformer_networks import (
+    architecture_of,
+    measured_time,
+    stated_samples,
+    states_batch,
+    usual_length,
+)
+from perfmodel.evidence.accuracy.transformers.transformer_software import software_named, software_of_row
+from perfmodel.hardware.accelerator import Accelerator
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.link import Link
+from perfmodel.hardware.releases import release
+from perfmodel.hardware.software import Release
+from perfmodel.model.options.layout import RECOMPUTE, SHARDING, Layout
+from perfmodel.model.transformers.architecture import dimensions_of
+from perfmodel.model.transformers.job import Case
+from perfmodel.model.transformers.machine import Chip, Fabric, chip_of
+from perfmodel.model.transformers.software import Options, software_of
+from perfmodel.workloads.architecture import Architecture
+
+COLUMNS = ("run_id", "source", "year", "framework", "workload", "accelerator", "world_size", "precision")
+EARLIEST_LIBRARY = 2017
+PRECISIONS = {"fp16": "fp16", "bf16": "bf16", "fp8": "fp8", "mxfp8": "fp8", "nvfp4": "fp8"}
+UNTUNED = ("flagperf", "hpe-hpc-ai-envs", "bigscience-13b-v100", "baskerville-ddp")
+"""Sources whose runs were set up by users, not by those who build the stack, the network or the machine."""
+SELECTIVE_SOURCES = ("vtrain-single",)
+"""Sources whose rows recompute attention alone, though they say all: their layers take less time than
+all products with a second forward pass would at the best measured rate.  Unless ``as_stated``."""
+GRAPHS_FROM = 2025
+"""Megatron-Core's recipes for racks of 72 capture steps as CUDA graphs (assumed)."""
+
+
+class TransformerRun(NamedTuple):
+    """One measured run, and what it is predicted from."""
+
+    run_id: str
+    source: str
+    workload: str
+    accelerator: str
+    precision: str
+    year: int
+    series: str
+    """Rows of one source that differ in the layout alone share it."""
+    time: float
+    """Of one step [s]; not a number where nothing was measured."""
+    case: Case | None
+    reason: str | None
+    """Why it cannot be predicted."""
+    trust: str
+    states_layout: bool
+    """Tensor and pipeline parallelism, and the micro-batch."""
+    states_memory: bool
+    """Recomputation and sharding."""
+    framework: str = ""
+    states_batch: bool = True
+    """The samples of a step, or its time; otherwise rates are compared, at the usual batch."""
+    nearest_stack: str = ""
+    """The stack it is read by, where nobody described its software."""
+
+    @property
+    def tokens(self) -> float:
+        """Of one step; must have a case."""
+        assert self.case is not None
+        return float(self.case.layout.global_batch_size) * self.case.sequence_length
+
+    @property
+    def kind(self) -> str:
+        """The class that its error belongs to, by what is known of it."""
+        if self.case is None:
+            return ""
+        if self.case.model.experts:
+            return "experts"
+        known = self.states_layout and not self.case.model.is_encoder_decoder
+        return "dense, stated layout" if known else "dense, unstated layout"
+
+
+def read_transformer_runs(
+    path: Path,
+    catalogue: Catalogue,
+    as_stated: bool = False,
+    before: str | None = None,
+) -> list[TransformerRun]:
+    """Return the measured runs of a CSV file; what cannot be predicted stays in, with the reason.
+
+    Parameters
+    ----------
+    before : run to stop at; None, the file is read to its end
+
+    Raises
+    ------
+    InputError : a file that cannot be read, a missing column, a cell that does not fit it
+    """
+    return [transformer_run_of(line, catalogue, as_stated) for line in measured_lines(path, COLUMNS, before)]
+
+
+@cache
+def shipped_transformer_runs(as_stated: bool = False) -> tuple[TransformerRun, ...]:
+    """The published runs that come with the package and are not held out, read once."""
+    path, before = learned_part("transformer_runs.csv")
+    return tuple(read_transformer_runs(path, Catalogue.built_in(), as_stated, before))
+
+
+def transformer_run_of(
+    line: Line,
+    catalogue: Catalogue,
+    as_stated: bool = False,
+) -> TransformerRun:
+    """Return the run of a line.
+
+    Raises
+    ------
+    InputError : a cell that does not fit its column
+    """
+    case, reason, time = None, None, math.nan
+    try:
+        case = case_of_row(line, catalogue, as_stated)
+        time = measured_time(line, case, catalogue)
+    except Refused as error:
+        case, reason = None, str(error)
+    stated = all(line.text(name) for name in ("tensor_parallel", "pipeline_parallel", "micro_batch_size"))
+    return TransformerRun(
+        line.id("run_id"),
+        line.source,
+        line.text("workload"),
+        line.text("accelerator"),
+        line.text("precision"),
+        line.whole("year") or 0,
+        line.text("series"),
+        time,
+        case,
+        reason,
+        line.trust,
+        stated,
+        bool(line.text("recompute") and line.text("sharding")),
+        line.text("framework"),
+        states_batch(line),
+        software.stack if (software := software_named(line.text("framework"))) and software.nearest else "",
+    )
+
+
+def case_of_row(
+    row: Line,
+    catalogue: Catalogue,
+    as_stated: bool = False,
+) -> Case:
+    """Return what a row is predicted from; nothing that was measured is looked at.
+
+    Raises
+    ------
+    Refused : too little is stated, or something that nobody knows
+    """
+    precision = "fp8" if "float8" in row.text("options") else PRECISIONS.get(row.text("precision"), "")
+    if not precision:
+        raise Refused("unknown precision" if row.text("precision") else "no precision", row.text("precision"))
+    world, year = row.whole("world_size"), row.whole("year")
+    if not world or not year:
+        raise Refused("no world_size" if year else "no year")
+    facts = release(f"{software_of_row(row.text('framework')).stack}@{year}", catalogue)
+    accelerator = catalogue.accelerator(named("accelerators", row.text("accelerator"), catalogue))
+    chip, workload = chip_of(accelerator), row.text("workload")
+    architecture = architecture_of(row)
+    length = row.whole("seq_len") or usual_length(workload, row.text("framework"))
+    parameters = row.number("n_params") or float(architecture.parameters)
+    layout = _layout(row, facts, chip, architecture, parameters, length, world)
+    options = _options(row, precision, year, facts)
+    model = dimensions_of(architecture, length)
+    share = rules.packed_share(row.text("source"), workload, length)
+    model = model._replace(attended=model.attended * share)
+    software = software_of(facts, chip, model, layout, options)
+    if row.text("source") == "korthikanti-2022":  # without sequence parallelism where it recomputes all
+        software = software._replace(shares_sequence=row.text("recompute") == "selective")
+    case = Case(model, layout, chip, software, _fabric(row, accelerator, catalogue, year), length)
+    word = row.word("recompute", RECOMPUTE)
+    if not as_stated and row.text("source") in SELECTIVE_SOURCES:
+        word = "selective"
+    filled = rules.stated_recomputation(layout, word) if word else rules.recomputation(case, facts)
+    return case._replace(layout=filled)
+
+
+def _options(row: Line, precision: str, year: int, facts: Release) -> Options:
+    words, workload = row.text("options").split("+"), row.text("workload").lower()
+    return Options(
+        precision=precision,
+        compiled="compiled" in words,
+        transformer_engine="transformer-engine" in words,
+        async_tensor="async-tp" in words,
+        adapter_rank=rules.ADAPTER_RANK if "lora" in workload else 0,
+        drops_tokens="tokendrop" in workload,
+        graphs=facts.hides_experts and year >= GRAPHS_FROM and row.text("accelerator").startswith("gb"),
+        host_update="offload" in words,
+        fused_loss="fused-loss" in words,
+        host_checkpoints="host-checkpoints" in words,
+        shares_checkpoints="shared-checkpoints" in words,
+        tuned=row.text("source") not in UNTUNED,
+    )
+
+
+def _layout(
+    row: Line, facts: Release, chip: Chip, model: Architecture, parameters: float, length: int, world: int
+) -> Layout:
+    source, workload = row.text("source"), row.text("workload")
+    sharding = row.word("sharding", SHARDING)
+    is_sharded = sharding == "zero3" or facts.checkpoints_operations or bool(chip.is_tpu)
+    tensor, stages = row.whole("tensor_parallel"), row.whole("pipeline_parallel")
+    replicas = row.number("data_parallel")
+    samples = stated_samples(row, length)
+    if not tensor or not stages:
+        tensor, stages = rules.degrees(world, replicas, parameters, chip.memory_bytes, is_sharded)
+        if "long-sequence" in source and samples:
+            tensor, stages = rules.without_context(world, samples, length)
+    context = row.whole("context_parallel") or 1
+    replica = tensor * stages * context
+    if not replicas or replicas * replica != world:
+        replicas = max(1.0, world / replica)
+    steps, micro = row.number("accumulation_steps"), row.number("micro_batch_size")
+    if not samples:
+        samples = (micro or 0) * replicas * (steps or 1) or rules.step_samples(replicas, length, is_sharded)
+    local = samples / replicas
+    if not micro and steps:
+        micro = local / steps
+    if not micro:
+        fine_tuning = rules.is_fine_tuning(workload)
+        micro = rules.micro_batch(facts, local, length, stages, is_sharded, fine_tuning)
+    micro = min(micro, local)
+    steps = steps if steps and abs(micro * steps / local - 1) < 0.02 else max(1.0, local / micro)
+    virtual = row.whole("virtual_stages")
+    if not virtual:
+        interleaved = "interleaved" in row.text("options")
+        virtual = rules.chunks(facts, source, model.layers, stages, interleaved)
+    word = sharding or rules.sharding_of(facts, parameters, tensor, stages, chip.memory_bytes)
+    return Layout(
+        tensor,
+        stages,
+        virtual,
+        context,
+        (row.whole("expert_parallel") or 1) if model.experts else 1,
+        replicas,
+        SHARDING.index(word),
+        0,
+        0.0,
+        micro,
+        steps,
+    )
+
+
+def _fabric(row: Line, accelerator: Accelerator, catalogue: Catalogue, year: int) -> Fabric:
+    host = catalogue.link(accelerator.host_link)
+    own = catalogue.link(accelerator.peer_link) if accelerator.peer_link else None
+    link = own or host
+    if row.text("intra_link"):
+        link = catalogue.link(named("links", row.text("intra_link"), catalogue))
+        if own is not None and own.bandwidth.value < link.bandwidth.value:
+            link = own
+    nodes, per_node = row.whole("nodes") or 1, row.whole("accelerators_per_node") or 8
+    inter = _inter_link(row, accelerator, catalogue)
+    nics = row.number("nics_per_node") or (per_node if per_node >= 4 or nodes == 1 else 1)
+    if row.text("inter_link") == "dcn":
+        nics = per_node
+    domain = max(float(per_node), link.domain.value if link.domain is not None else 0.0)
+    library = max(EARLIEST_LIBRARY, year)
+    return Fabric(accelerator, link, inter, float(per_node), domain, float(nics), host, library)
+
+
+def _inter_link(row: Line, accelerator: Accelerator, catalogue: Catalogue) -> Link:
+    if row.text("inter_link"):
+        return catalogue.link(named("links", row.text("inter_link"), catalogue))
+    usual = catalogue.node(accelerator.usual_node) if accelerator.usual_node else None
+    return catalogue.link((usual and usual.inter_link) or rules.USUAL_INTER_LINK)

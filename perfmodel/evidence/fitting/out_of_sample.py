@@ -1,0 +1,299 @@
+"""Everything that is learned, once from all sources and once without each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, cached_property, partial
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from perfmodel.core.arrays import Flags, Names
+from perfmodel.core.errors import refusal
+from perfmodel.core.processes import each
+from perfmodel.evidence.accuracy.anchors import Anchors
+from perfmodel.evidence.accuracy.measured_runs import (
+    Measured,
+    measured,
+    shipped_whole_transformers,
+    whole_transformers,
+)
+from perfmodel.evidence.accuracy.scenarios import scenario_of_run
+from perfmodel.evidence.accuracy.training_rows import TRUSTED, Run, shipped_runs
+from perfmodel.evidence.accuracy.transformers.leave_out_transformers import (
+    TransformerFolds,
+    shipped_transformers,
+)
+from perfmodel.evidence.fitting.components import Scaled, learn_components, learn_freedom
+from perfmodel.evidence.fitting.efficiency_fit import EfficiencyFit
+from perfmodel.evidence.fitting.runs import reach
+from perfmodel.evidence.fitting.runs import seen as seen_of
+from perfmodel.evidence.fitting.scaling_fit import Anchored, ScalingFit
+from perfmodel.evidence.fitting.spread import Miss, learn_spread
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.fitted.calibration import Calibration, before_fit, with_scaling
+from perfmodel.model.fitted.own_effects import component_keys
+from perfmodel.model.prediction import time_and_strengths, time_of
+from perfmodel.model.prediction.intervals.interval import deviation
+from perfmodel.model.prediction.limits import crossed_link
+from perfmodel.model.setting.resolve import resolve
+from perfmodel.model.step.layer_rates import conditions
+from perfmodel.model.transformers.parameters import fitted, named
+
+LeftOut: TypeAlias = tuple[Literal["source", "architecture"], str]
+"""What a fold leaves out."""
+
+
+class Judged(NamedTuple):
+    """What is left out, by a fit to the rest."""
+
+    constants: Calibration
+    """Of that fit, intervals aside."""
+    misses: dict[int, tuple[Miss, Miss | None]]
+    """By the place of its row: from specs, and anchored where it can be."""
+
+
+class OutOfSample:
+    """The calibrations that each source's runs are judged by."""
+
+    def __init__(self, runs: Sequence[Run], catalogue: Catalogue | None = None, jobs: int = 1) -> None:
+        """Take every measured run; each is judged by a calibration that has not seen its source.
+
+        Parameters
+        ----------
+        runs : measured
+        catalogue : hardware that they name
+        jobs : processes that fit; the fits are the same however many
+
+        Raises
+        ------
+        InputError : no run on one accelerator that can be learned from
+        """
+        self._catalogue = Catalogue.of(catalogue)
+        self.jobs = jobs
+        self._runs = [run for run in runs if run.trust in TRUSTED]
+        self.measured = measured(self._runs, self._catalogue)
+        self._alone = np.array([row.run.world_size == 1 for row in self.measured])
+        if not self._alone.any():
+            raise refusal("fit.nothing")
+        self.efficiency = EfficiencyFit(self.measured)
+        self._anchors = Anchors(self._runs)
+        self.sources = sorted({row.run.source for row in self.measured})
+        self._groups: dict[str, Names] = {
+            "source": np.array([row.run.source for row in self.measured]),
+            "architecture": np.array([conditions(row.setting).architecture for row in self.measured]),
+        }
+        self.architectures = sorted(set(self._groups["architecture"][self._alone].tolist()))
+        self._known: dict[str | None, Calibration] = {}
+
+    @cached_property
+    def transformers(self) -> TransformerFolds | None:
+        """The fit to runs of transformers, with those measured ones that hold one whole; None without any."""
+        whole = whole_transformers(self.measured)
+        if not whole:
+            return None
+        times = [(run.run_id, run.time) for run in whole]
+        if times == [(run.run_id, run.time) for run in shipped_whole_transformers()]:
+            return shipped_transformers()
+        return TransformerFolds(shipped_transformers().runs, whole)
+
+    def of_transformers(self, seen: Flags | None = None, others: Flags | None = None) -> Mapping[str, float]:
+        """Return what is learned of transformers, to six digits.
+
+        Parameters
+        ----------
+        seen : of all measured runs those that may be learned from, shape (measured,); all by default
+        others : the same of the shipped runs of transformers, shape (runs,)
+        """
+        folds = self.transformers
+        if folds is None:
+            return fitted().parameters
+        ids = {run.run_id for run in folds.whole}
+        is_whole = np.array([row.run.run_id in ids for row in self.measured])
+        every = np.ones(len(folds.runs), dtype=bool) if others is None else others
+        every = np.append(every, np.ones(len(folds.whole), dtype=bool) if seen is None else seen[is_whole])
+        scores = folds.scores if every.all() else folds.scores_without(every)
+        return {name: float(f"{value:.6g}") for name, value in named(scores).items()}
+
+    @cached_property
+    def scaling(self) -> ScalingFit:
+        """The fit to runs on several accelerators."""
+        return ScalingFit([*self._anchored()], self._efficient(None), self.jobs)
+
+    def calibration(self, without: str | None = None) -> Calibration:
+        """Return what is learned from all sources but one, the width of its intervals included."""
+        if without not in self._known:
+            others = {
+                mode: [miss for miss in misses if miss.source != without]
+                for mode, misses in self._misses.items()
+            }
+            farther = {"specs": [miss for _, miss in self._farther if miss.source != without]}
+            spread = {
+                mode: learn_spread(misses, farther.get(mode, [])) for mode, misses in others.items() if misses
+            }
+            whole = self._judged["source", without].constants if without else self._scaled(None)
+            self._known[without] = whole._replace(spread=spread)
+        return self._known[without]
+
+    def of(self, run: Run) -> Calibration:
+        """The calibration that judges ``run``."""
+        return self.calibration(run.source if run.source in self.sources else None)
+
+    def from_some(self, seen: Flags, others: Flags | None = None) -> Calibration:
+        """Return what is learned from some of the measured runs, the width of intervals from specs included.
+
+        Parameters
+        ----------
+        seen : which of ``measured``, shape (measured,)
+        others : as of ``of_transformers``
+        """
+        misses = [miss for place, miss in enumerate(self._misses["specs"]) if seen[place]]
+        farther = [miss for place, miss in self._farther if seen[place]]
+        left_out = frozenset(self.sources).difference(self._groups["source"][seen].tolist())
+        return self._scaled(seen, left_out, others)._replace(spread={"specs": learn_spread(misses, farther)})
+
+    def counts(self) -> dict[str, int]:
+        """How many runs each part was fitted to."""
+        return {
+            "one accelerator": int(self._alone.sum()),
+            "anchored": len(self._misses.get("anchored", [])),
+            "all": len(self.measured),
+        }
+
+    def components(self, without: str | None = None) -> dict[str, float]:
+        """Return how errors on unseen sources are shared, and with what ``freedom`` their noise varies.
+
+        Parameters
+        ----------
+        without : a source that must not be looked at
+        """
+        if "specs" not in self._misses:
+            return {}
+        spread = self.calibration(without).spread["specs"]
+        rows = []
+        for row, miss in zip(self.measured, self._misses["specs"], strict=True):
+            if miss.source == without:
+                continue
+            on = conditions(row.setting)
+            keys = component_keys(on.framework, on.precision, on.accelerator, on.workload)
+            link = crossed_link(row.setting).id if row.setting.world_size > 1 else None
+            width, communication = deviation(miss.strengths, spread), miss.strengths["communication"]
+            error = miss.error / width
+            rows.append(Scaled(miss.source, error, width, communication, {**keys, "link": link}))
+        return {**learn_components(rows), "freedom": learn_freedom(rows)}
+
+    def _efficient(
+        self, seen: Flags | None, left_out: frozenset[str] = frozenset(), others: Flags | None = None
+    ) -> Calibration:
+        """Return what is learned of one accelerator from some of the measured runs, or from all.
+
+        What was known before rests on no source of ``left_out`` alone.
+        """
+        kept = [True] * len(self.measured) if seen is None else seen.tolist()
+        rows = [row for row, is_kept in zip(self.measured, kept, strict=True) if is_kept]
+        known = before_fit(left_out)._replace(seen=seen_of(rows), reach=reach(rows))
+        efficiency = self.efficiency.efficiency(seen)
+        return known._replace(
+            efficiency=efficiency,
+            transformers={**self.of_transformers(seen, others), **efficiency.half_rates},
+        )
+
+    def _scaled(
+        self, seen: Flags | None, left_out: frozenset[str] = frozenset(), others: Flags | None = None
+    ) -> Calibration:
+        """Return what is learned from some of the measured runs, intervals aside."""
+        constants = self._efficient(seen, left_out, others)
+        return with_scaling(constants, self.scaling.numbers(constants, seen))
+
+    def _anchored(self) -> Iterator[Anchored]:
+        for place, row in enumerate(self.measured):
+            anchor = self._anchor_time(row)
+            if anchor is not None:
+                setting = resolve(scenario_of_run(row.run, self._catalogue, anchor), self._catalogue)
+                yield Anchored(row.run.source, row.run.trust, partial(time_of, setting), row.time, place)
+
+    def _anchor_time(self, row: Measured) -> float | None:
+        """What one accelerator took in the same source, where its measurements agree [s]."""
+        anchor = self._anchors.of(row.run) if row.run.world_size > 1 else None
+        return anchor.iteration_time if anchor is not None and anchor.unique else None
+
+    @cached_property
+    def _misses(self) -> dict[str, list[Miss]]:
+        """How far each source is missed, by mode, when it is left out."""
+        of_rows: dict[int, tuple[Miss, Miss | None]] = {}
+        for source in self.sources:
+            of_rows |= self._judged["source", source].misses
+        specs, anchored = zip(*(of_rows[place] for place in range(len(self.measured))), strict=True)
+        result = {"specs": [*specs], "anchored": [miss for miss in anchored if miss is not None]}
+        return {mode: misses for mode, misses in result.items() if misses}
+
+    @cached_property
+    def _farther(self) -> list[tuple[int, Miss]]:
+        """How far one accelerator's runs are missed when their whole architecture is left out, by place."""
+        return [
+            (place, miss)
+            for architecture in self.architectures
+            for place, (miss, _) in self._judged["architecture", architecture].misses.items()
+        ]
+
+    @cached_property
+    def _judged(self) -> dict[LeftOut, Judged]:
+        """What each source and each architecture is judged by, and how far that misses it."""
+        _ = self.transformers, self.scaling  # around which the folds are fitted, in whichever process
+        left_out: list[LeftOut] = [("source", source) for source in self.sources]
+        left_out += [("architecture", name) for name in self.architectures]
+        return dict(each(OutOfSample.judge, self, left_out, self.jobs))
+
+    def judge(self, left_out: LeftOut) -> Judged:
+        """Return what judges a source, or an architecture's runs on one accelerator, and their misses.
+
+        Other processes call it.
+        """
+        what, name = left_out
+        mine = self._groups[what] == name
+        others = self._others(what, name)
+        if what == "source":
+            constants = self._scaled(~mine, others=others)
+        else:
+            constants, mine = self._efficient(~mine, others=others), mine & self._alone
+        misses: dict[int, tuple[Miss, Miss | None]] = {}
+        for place in np.flatnonzero(mine).tolist():
+            row = self.measured[place]
+            anchor = self._anchor_time(row) if what == "source" else None
+            anchored = None if anchor is None else self._miss(row, constants, anchor)
+            misses[place] = self._miss(row, constants, None), anchored
+        return Judged(constants, misses)
+
+    def _others(self, what: str, name: str) -> Flags | None:
+        """Which of the shipped runs of transformers may be learned from where something is left out."""
+        if self.transformers is None:
+            return None
+        runs = self.transformers.runs
+        if what == "source":
+            return np.array([run.source != name for run in runs])
+        return np.array([run.case is None or run.case.fabric.accelerator.pool != name for run in runs])
+
+    def _miss(self, row: Measured, constants: Calibration, anchor: float | None) -> Miss:
+        scenario = scenario_of_run(row.run, self._catalogue, anchor)
+        time, strengths = time_and_strengths(scenario, self._catalogue, constants)
+        return Miss(row.run.source, float(np.log(time / row.time)), strengths)
+
+
+def beside_shipped(runs: Sequence[Run], catalogue: Catalogue | None = None, jobs: int = 1) -> OutOfSample:
+    """Return what judges a user's own runs: a fit to them and those that come along, without their source.
+
+    A run that is the same in both counts once.
+    """
+    return OutOfSample([*dict.fromkeys([*shipped_runs(), *runs])], catalogue, jobs)
+
+
+def shipped(jobs: int = 1) -> OutOfSample:
+    """Return what is learned from the runs that come along; made once, by so many processes."""
+    result = _shipped()
+    result.jobs = jobs
+    return result
+
+
+@cache
+def _shipped() -> OutOfSample:
+    return OutOfSample(shipped_runs())

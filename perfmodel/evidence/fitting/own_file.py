@@ -1,0 +1,136 @@
+"""What own runs taught, as the file that ``--calibration`` reads and the lines that people read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from perfmodel.core.files.reading import LARGEST_TEXT, read_bytes
+from perfmodel.core.units import show
+from perfmodel.evidence.fitting.own_runs import Answer, Update
+from perfmodel.model.fitted.calibration import FITTED
+from perfmodel.model.fitted.own_effects import KIND, VERSION, fingerprint, seal
+
+WORSE = 0.005
+"""More of an error than before, left out, that is worth a word [1]."""
+
+FAR = 0.2
+"""Logarithmic error that is worth a word where it stays."""
+UNMOVED = 0.95
+"""Share of an error that stays, above which nothing was learned of it."""
+
+
+def file_table(learned: Update, files: Sequence[str]) -> dict[str, Any]:
+    """Return what the file holds; the same of the same runs.
+
+    Parameters
+    ----------
+    learned : from the runs
+    files : they were read from
+    """
+    own = learned.own
+    rows = [_row(answer) for answer in learned.answers]
+    table = {
+        "kind": KIND,
+        "version": VERSION,
+        "made_by": "perfmodel calibrate",
+        "beside": fingerprint(FITTED.read_bytes()),
+        "inputs": [Path(file).name for file in files],
+        "sha256": fingerprint(b"".join(read_bytes(file, LARGEST_TEXT) for file in files)),
+        "rows": rows,
+        "effects": {
+            name: {"logarithm": own.logarithms[name], "deviation_before": before, "deviation": after}
+            for name, (before, after) in learned.deviations.items()
+        },
+        **{
+            name: getattr(own, name)
+            for name in ("settled", "components", "scale", "noise", "scatter", "seen", "jobs", "transformers")
+        },
+    }
+    return table | {"seal": seal(table)}
+
+
+def _row(answer: Answer) -> dict[str, Any]:
+    return {
+        "where": answer.where,
+        "run": answer.run,
+        "measured": answer.time,
+        **{name: math.expm1(getattr(answer, name)) for name in ("before", "left_out", "after")},
+        "width_before": _wide(answer.width_before),
+        "width_after": _wide(answer.width_after),
+    }
+
+
+def _wide(half_width: float) -> float | None:
+    """Upper end of the 80 % interval over the prediction, less 1; None where none is stated."""
+    return None if math.isnan(half_width) else math.expm1(half_width)
+
+
+def worse(answers: Sequence[Answer]) -> list[Answer]:
+    """Return the runs that are predicted worse from the others than without any."""
+    return [one for one in answers if abs(math.expm1(one.left_out)) > abs(math.expm1(one.before)) + WORSE]
+
+
+def unmoved(answers: Sequence[Answer]) -> list[Answer]:
+    """Return the runs that are far off and stay so, whatever the factors."""
+    return [one for one in answers if abs(one.before) > FAR and abs(one.after) > UNMOVED * abs(one.before)]
+
+
+def words(learned: Update) -> list[str]:
+    """Return in lines what the runs taught: errors before and after, what got worse, what moved."""
+    answers = learned.answers
+    before, left_out = (
+        fmean(abs(math.expm1(getattr(one, name))) for one in answers) for name in ("before", "left_out")
+    )
+    runs = f"{len(answers)} run{'s' if len(answers) > 1 else ''}"
+    about = "" if learned.refitted else ", about: too many to fit without each"
+    lines = [
+        f"{runs}: {before:.1%} off before, {left_out:.1%} each from the others (mean{about})",
+        *_columns(
+            [("", "run", "measured", "before", "left out", "after")]
+            + [
+                (
+                    one.where,
+                    one.run,
+                    show(one.time, "s"),
+                    *(f"{math.expm1(error):+.1%}" for error in (one.before, one.left_out, one.after)),
+                )
+                for one in answers
+            ]
+        ),
+    ]
+    lines += _narrower(answers)
+    if named := worse(answers):
+        lines.append("worse than before, left out: " + "; ".join(f"{one.where} ({one.run})" for one in named))
+    if named := unmoved(answers):
+        far = "; ".join(f"{one.where} ({one.run})" for one in named)
+        lines.append(f"as far off as before, by what no factor here moves: {far}")
+    moved = [
+        (
+            name.replace("/", " ", 1),
+            f"x {math.exp(learned.own.logarithms[name]):.3f}",
+            f"+- {after:.0%}, before {before:.0%}",
+        )
+        for name, (before, after) in learned.deviations.items()
+    ]
+    return [*lines, *(["moved (time of computation, rate of links):", *_columns(moved)] if moved else [])]
+
+
+def _narrower(answers: Sequence[Answer]) -> list[str]:
+    """Return how much narrower the widest interval of these jobs is, where any is stated."""
+    widths = [(one.width_before, one.width_after) for one in answers if not math.isnan(one.width_before)]
+    if not widths:
+        return []
+    before, after = (math.expm1(max(each)) for each in zip(*widths, strict=True))
+    return [f"80 % intervals of these jobs: to +{before:.0%} before, to +{after:.0%} now, at the most"]
+
+
+def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return [
+        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]

@@ -1,0 +1,374 @@
+"""Update the shipped fit by a user's own runs: a Bayesian regression on the logarithms of their times.
+
+Prior: the error of a run is the sum of what its software, accelerator, network and all three share, as
+``fitting.components`` learned it of sources left out of the fit, as wide as the run's interval.  Likelihood:
+the runs, normal around their predictions, by a noise that is itself learned from them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from perfmodel.model.fitted.calibration import Calibration, beside
+from perfmodel.model.fitted.own_effects import OwnEffects, effect_names
+from perfmodel.model.prediction.intervals.interval import deviation
+from perfmodel.model.prediction.intervals.widening import software_of, widening_strengths
+from perfmodel.model.prediction.limits import crossed_link
+from perfmodel.model.setting.resolve import Setting
+from perfmodel.model.step.communication import message_times
+from perfmodel.model.step.evaluate import evaluate
+from perfmodel.model.step.fabric import fabric, inside_link
+from perfmodel.model.step.layer_rates import conditions
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+STEP = 0.02
+"""Of a logarithm, for differences."""
+ROUNDS = 20
+"""Of Gauss and Newton, at most."""
+FIRST_ROUNDS = 3
+"""Of each start, after which the best goes on."""
+ENOUGH = 1e-4
+"""Gain of a round, in twice the logarithm of a probability, below which it is the last."""
+HALVINGS = 6
+"""Of a round's step, until it helps."""
+NOISE_ROUNDS = 40
+STARTS = (-1.0, -2.0, -3.0)
+"""Of what each link carries, besides 0, in deviations of its prior: what is no limit has no slope."""
+MOST_REFITS = 24
+"""Settings, beyond which a run is not left out by another fit, but by its leverage on this one."""
+
+
+class OwnRun(NamedTuple):
+    """A measured run of a user."""
+
+    where: str
+    """In the file: ``line 3``."""
+    name: str
+    setting: Setting
+    time: float
+    """Measured iteration time [s]; of all-reduces the geometric mean."""
+    message_bytes: tuple[float, ...] = ()
+    """Of all-reduces on their own, which tell of the network alone; of training none."""
+    noise: float = 0.0
+    """Variance of its logarithm by timing: of all-reduces, and of the mean of equal settings."""
+
+
+class Answer(NamedTuple):
+    """How far a run is missed; logarithms of predicted over measured."""
+
+    where: str
+    """In the file: ``line 3``."""
+    run: str
+    """What ran."""
+    time: float
+    """Measured [s]."""
+    before: float
+    """By the shipped fit, which has not seen it."""
+    left_out: float
+    """With the other settings learned from, and this one left out."""
+    after: float
+    """With all of them; of a job of copies the mean of its repeats."""
+    width_before: float = math.nan
+    """Half the 80 % interval of the job by the shipped fit, in log time; not a number of all-reduces."""
+    width_after: float = math.nan
+    """The same where it was measured: the noise of repeats."""
+
+
+class Update(NamedTuple):
+    """What the runs taught."""
+
+    own: OwnEffects
+    deviations: dict[str, tuple[float, float]]
+    """Standard deviation of each logarithm, before the runs and after."""
+    answers: list[Answer]
+    refitted: bool = True
+    """Whether each run was left out by a fit of its own; else by its leverage, near that for small errors."""
+
+
+class _Prior(NamedTuple):
+    names: list[str]
+    deviation: Array
+    """Of each effect, shape (effects,)."""
+    rest: Array
+    """Variance of what a run shares with no other, 0 of all-reduces, whose noise is known; shape (runs,)."""
+    timing: Array
+    """Variance by timing, shape (runs,)."""
+    held: Array
+    """Which effects act on a run, shape (runs, effects)."""
+
+    @property
+    def trains(self) -> Array:
+        """1 for a run that trains, else 0; shape (runs,)."""
+        return np.where(self.rest > 0, 1.0, 0.0)
+
+
+class _Posterior(NamedTuple):
+    mean: Array
+    covariance: Array
+    noise: float
+    leverage: Array
+    """Of each run on its own prediction, shape (runs,)."""
+    cost: float
+    """Less twice the logarithm of the probability, but for a constant; the noise integrated out."""
+
+
+def update(
+    runs: Sequence[OwnRun], constants: Calibration, components: dict[str, float], freedom: float, file: str
+) -> Update:
+    """Return what runs move of a fit, and how far each is missed before, after, and left out.
+
+    Parameters
+    ----------
+    runs : measured
+    constants : the shipped fit
+    components : standard deviations of an error's parts over that of its interval, of ``learn_components``
+    freedom : with which the noise of runs varies, of ``learn_freedom``
+    file : name of what is to be written
+    """
+    variances = {name: value * value for name, value in components.items()}
+    points, of_run = _points(runs)
+    scales = [_variance(point.setting, constants) for point in points]
+    kept = np.array([not point.message_bytes for point in points])
+    scale = float(np.mean(scales, where=kept if kept.any() else True))
+    own = OwnEffects(file, len(runs), {}, {}, variances, scale, 1.0, 0.0, _seen(runs))
+    times = _Times(constants, own)
+    prior = _prior(points, variances, scales)
+    posterior = _best(points, prior, times, freedom)
+    zero = times.of(points, prior.names, np.zeros(len(prior.names)))
+    after = times.of(points, prior.names, posterior.mean)
+    measured = np.log([point.time for point in points])
+    refitted = len(points) <= MOST_REFITS
+    if refitted:
+        left_out = np.array(
+            [_without(n, points, scales, variances, times, freedom) for n in range(len(points))]
+        )
+    else:
+        left_out = measured + (after - measured) / (1 - posterior.leverage)
+    settled = np.diag(prior.deviation**2) - posterior.covariance
+    own = own._replace(
+        logarithms=_rounded(prior.names, posterior.mean),
+        settled={
+            name: _rounded(prior.names, row)
+            for name, row in zip(prior.names, settled, strict=True)
+            if not _is_link(name)
+        },
+        noise=float(f"{posterior.noise:.6g}"),
+        scatter=float(f"{np.sqrt(np.square((left_out - measured)[kept]).mean()):.6g}") if kept.any() else 0.0,
+    )
+    predicted = np.stack([zero, left_out, after], axis=1)[of_run]
+    errors = (predicted - np.log([[run.time] for run in runs])).tolist()
+    spreads = np.stack([prior.deviation, np.sqrt(np.diag(posterior.covariance))], axis=1)
+    return Update(
+        own,
+        {name: (first, last) for name, (first, last) in zip(prior.names, spreads.tolist(), strict=True)},
+        [Answer(run.where, run.name, run.time, *each) for run, each in zip(runs, errors, strict=True)],
+        refitted,
+    )
+
+
+def nothing_learned(components: dict[str, float], file: str) -> Update:
+    """Return the update by no runs."""
+    variances = {name: value * value for name, value in components.items()}
+    return Update(OwnEffects(file, 0, {}, {}, variances, 1.0, 1.0, 0.0, _seen([])), {}, [])
+
+
+def _points(runs: Sequence[OwnRun]) -> tuple[list[OwnRun], list[int]]:
+    """Return a run for each setting, by the mean of its logarithms, and which of these each run is.
+
+    Runs of equal settings share what they share with no other setting: more of them time it better, and say
+    nothing more of others.
+    """
+    groups: list[list[OwnRun]] = []
+    of_run = []
+    for run in runs:
+        same = (n for n, group in enumerate(groups) if _equal(run, group[0]))
+        number = next(same, len(groups))
+        if number == len(groups):
+            groups.append([])
+        groups[number].append(run)
+        of_run.append(number)
+    return [_mean(group) for group in groups], of_run
+
+
+def _equal(one: OwnRun, other: OwnRun) -> bool:
+    return not one.message_bytes and not other.message_bytes and one.setting == other.setting
+
+
+def _mean(group: Sequence[OwnRun]) -> OwnRun:
+    if len(group) == 1:
+        return group[0]
+    logarithms = np.log([run.time for run in group])
+    noise = float(logarithms.var(ddof=1)) / len(group)
+    return group[0]._replace(time=float(np.exp(logarithms.mean())), noise=noise)
+
+
+def _variance(setting: Setting, constants: Calibration) -> float:
+    """Variance of a run's logarithmic error, as its interval says."""
+    step = evaluate(setting, constants)
+    result = widening_strengths(setting, step.work, step.terms, constants)
+    return float(deviation(result, constants.spread["specs"])) ** 2
+
+
+def _effects(run: OwnRun) -> list[str]:
+    """Names of what moves a run: its computation but of all-reduces, and all links that it passes."""
+    names = [] if run.message_bytes else effect_names(conditions(run.setting))
+    if run.setting.world_size > 1:
+        links = (crossed_link(run.setting).id, inside_link(run.setting).id)
+        names += [f"link/{link}" for link in dict.fromkeys(links)]
+    return names
+
+
+def _prior(runs: Sequence[OwnRun], variances: dict[str, float], scales: Sequence[float]) -> _Prior:
+    of_runs = [_effects(run) for run in runs]
+    names = [*dict.fromkeys(name for effects in of_runs for name in effects)]
+    held = np.array([[float(name in effects) for name in names] for effects in of_runs])
+    spread = np.array([variances[name.partition("/")[0]] for name in names])
+    spread *= [
+        1.0 if _is_link(name) else np.average(scales, weights=held[:, n]) for n, name in enumerate(names)
+    ]
+    rest = np.where([bool(run.message_bytes) for run in runs], 0.0, variances["rest"] * np.array(scales))
+    return _Prior(names, np.sqrt(spread), rest, np.array([run.noise for run in runs]), held)
+
+
+def _is_link(name: str) -> bool:
+    return name.startswith("link/")
+
+
+class _Times:
+    """Predicted logarithms of times under given effects, each worked out once."""
+
+    def __init__(self, constants: Calibration, own: OwnEffects) -> None:
+        self._constants, self._own = constants, own
+        self._known: dict[tuple[str, tuple[float, ...]], float] = {}
+
+    def of(self, runs: Sequence[OwnRun], names: Sequence[str], values: Array) -> Array:
+        """Return what is predicted of runs, shape (runs,)."""
+        logarithms = dict(zip(names, values.tolist(), strict=True))
+        moved = beside(self._constants, self._own._replace(logarithms=logarithms))
+        return np.array([self._one(run, logarithms, moved) for run in runs])
+
+    def _one(self, run: OwnRun, logarithms: dict[str, float], moved: Calibration) -> float:
+        key = run.where, tuple(logarithms.get(name, 0.0) for name in _effects(run))
+        if key not in self._known:
+            self._known[key] = _log_time(run, moved)
+        return self._known[key]
+
+
+def _log_time(run: OwnRun, constants: Calibration) -> float:
+    if not run.message_bytes:
+        return float(np.log(float(evaluate(run.setting, constants).iteration_time)))
+    on = fabric(run.setting, constants)
+    return float(np.log(message_times(run.setting, np.array(run.message_bytes), on)).mean())
+
+
+def _without(
+    number: int,
+    runs: Sequence[OwnRun],
+    scales: Sequence[float],
+    variances: dict[str, float],
+    times: _Times,
+    freedom: float,
+) -> float:
+    """Return what the other runs say of one."""
+    others = [run for n, run in enumerate(runs) if n != number]
+    if not others:
+        return float(times.of(runs, [], np.zeros(0))[0])
+    prior = _prior(others, variances, [scale for n, scale in enumerate(scales) if n != number])
+    return float(times.of([runs[number]], prior.names, _best(others, prior, times, freedom).mean)[0])
+
+
+def _best(runs: Sequence[OwnRun], prior: _Prior, times: _Times, freedom: float) -> _Posterior:
+    """Return the most probable effects, from several starts.
+
+    A link that is no limit at 0 has no slope there, and is one where it is slow enough.
+    """
+    links = np.diag(prior.deviation)[[_is_link(name) for name in prior.names]]
+    starts = [np.zeros(len(prior.names)), *(far * link for link in links for far in STARTS)]
+    tried = (_from(start, runs, prior, times, freedom, FIRST_ROUNDS) for start in starts)
+    best = min(tried, key=lambda one: one.cost)
+    return _from(best.mean, runs, prior, times, freedom, ROUNDS)
+
+
+def _from(
+    start: Array, runs: Sequence[OwnRun], prior: _Prior, times: _Times, freedom: float, rounds: int
+) -> _Posterior:
+    """Return the effects that Gauss and Newton reach from ``start``, by steps that each bring them nearer."""
+    measured = np.log([run.time for run in runs])
+    at, predicted = start, times.of(runs, prior.names, start)
+
+    def cost(values: Array, errors: Array, noise: float) -> float:
+        of_runs = np.square(errors) / (noise * prior.rest + prior.timing)
+        return float(of_runs.sum() + np.square(values / prior.deviation).sum())
+
+    for _ in range(rounds):
+        slopes = _slopes(runs, prior, at, predicted, times)
+        posterior = _posterior(slopes, measured - predicted + slopes @ at, prior, freedom)
+        step, now = posterior.mean - at, cost(at, measured - predicted, posterior.noise)
+        for _ in range(HALVINGS):
+            there = times.of(runs, prior.names, at + step)
+            gain = now - cost(at + step, measured - there, posterior.noise)
+            if gain >= 0:
+                at, predicted = at + step, there
+                break
+            step = step / 2
+        if gain < ENOUGH:
+            break
+    squares = np.square(measured - predicted) / (prior.rest + prior.timing)
+    training = freedom + (squares * prior.trains).sum()
+    whole = (freedom + prior.trains.sum()) * np.log(training) + (squares * (1 - prior.trains)).sum()
+    return posterior._replace(mean=at, cost=float(whole + np.square(at / prior.deviation).sum()))
+
+
+def _slopes(runs: Sequence[OwnRun], prior: _Prior, at: Array, predicted: Array, times: _Times) -> Array:
+    """Derivatives of the logarithms by every effect, shape (runs, effects).
+
+    Effects on computation all act alike, so that one step of any tells of all; each link acts for itself.
+    """
+    slopes = np.zeros((len(runs), len(prior.names)))
+    links = np.array([_is_link(name) for name in prior.names])
+    run = np.array([name.startswith("run/") for name in prior.names])
+    for step, which in [(run, ~links), *((unit, unit) for unit in np.eye(len(links), dtype=bool)[links])]:
+        if step.any():
+            by = (times.of(runs, prior.names, at + STEP * step) - predicted) / STEP
+            slopes += prior.held * which * by[:, None]
+    return slopes
+
+
+def _posterior(slopes: Array, target: Array, prior: _Prior, freedom: float) -> _Posterior:
+    """Return the effects that explain ``target``, and the noise of the runs over what is expected.
+
+    The noise has an inverse chi-square prior around 1; each round sets it to its mode given the effects, and
+    those to theirs given it.
+    """
+    noise, precision = 1.0, np.diag(1 / prior.deviation**2)
+    for _ in range(NOISE_ROUNDS):
+        weights = 1 / (noise * prior.rest + prior.timing)
+        covariance: Any = np.linalg.inv((slopes * weights[:, None]).T @ slopes + precision)
+        mean = covariance @ (slopes.T @ (weights * target))
+        uncertain = np.einsum("ij,jk,ik->i", slopes, covariance, slopes)
+        squares = noise * weights * (np.square(target - slopes @ mean) + uncertain)
+        noise = float((freedom + (squares * prior.trains).sum()) / (freedom + prior.trains.sum()))
+    return _Posterior(mean, covariance, noise, uncertain * weights, 0.0)
+
+
+def _rounded(names: Sequence[str], values: Array) -> dict[str, float]:
+    return {name: float(f"{value:.9g}") for name, value in zip(names, values.tolist(), strict=True)}
+
+
+def _seen(runs: Sequence[OwnRun]) -> dict[str, Any]:
+    several = [run for run in runs if run.setting.world_size > 1]
+    trained = [run for run in runs if not run.message_bytes]
+    return {
+        "accelerator": sorted({run.setting.accelerator.id for run in trained}),
+        "network": sorted({run.setting.workload.id for run in trained}),
+        "software": sorted({software_of(run.setting) for run in trained}),
+        "link": sorted({crossed_link(run.setting).id for run in several}),
+    }

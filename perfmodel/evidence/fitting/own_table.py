@@ -1,0 +1,212 @@
+"""Read a user's own measured runs: a CSV whose columns are options of a scenario, and what was measured."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from perfmodel.core.errors import InputError, refusal, unknown_name
+from perfmodel.core.records.options import Declared, declared
+from perfmodel.core.units import parse
+from perfmodel.evidence.accuracy.measured_table import Line, measured_table
+from perfmodel.evidence.accuracy.scenarios import Refused, measured_time, scenario_of_run, with_options
+from perfmodel.evidence.accuracy.training_rows import CHECKS, COLUMNS, Run, read_runs
+from perfmodel.evidence.fitting.own_runs import OwnRun
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.fitted.calibration import calibration
+from perfmodel.model.options.scenario import OPTIONS, Scenario, field_of
+from perfmodel.model.prediction.assemble import settled
+from perfmodel.model.setting.anchor import RANGES, Anchor
+from perfmodel.model.setting.resolve import Setting
+from perfmodel.model.step.evaluate import outcome
+
+_Stated = TypeVar("_Stated")
+_T = TypeVar("_T")
+NOT_OF_A_RUN = ("anchor", "profile", "calibration")
+"""Options that hold measurements themselves."""
+PASSED_OVER = ("run_id", "source", "locator", "note", "year", "trust")
+"""Columns that people keep beside a run."""
+MOST_NAMED = 5
+"""Wrong lines that are named at once."""
+EXAMPLE = "workload, accelerator, world_size, local_batch_size, samples_per_second"
+
+
+def read_own_runs(path: str, catalogue: Catalogue) -> list[OwnRun]:
+    """Return the runs of a file: of a few columns, or in the schema of ``validation/README.md``.
+
+    Raises
+    ------
+    InputError : a file that cannot be read, a column nobody knows, lines that cannot be; each is named
+    """
+
+    def of_schema(run: Run) -> OwnRun:
+        if (time := measured_time(run)) is None:
+            raise Refused("no measured time")
+        setting, _ = settled(scenario_of_run(run, catalogue), catalogue, calibration())
+        return _own(run.run_id, setting, time)
+
+    header, lines = measured_table(path)
+    if _is_schema(header):
+        return _each(path, "runs", [(run.run_id, run) for run in read_runs(path)], of_schema)
+    return _each(
+        path,
+        "lines",
+        _stated(path, header, lines),
+        lambda row: _own(row.where, *_settled(row.given, catalogue)),
+    )
+
+
+def read_measured_runs(path: str, catalogue: Catalogue | None = None) -> list[Run]:
+    """Return the same runs, to be predicted and compared.
+
+    Raises
+    ------
+    InputError : as of ``read_own_runs``, but for lines in the schema that cannot be predicted: those stay in
+    """
+    header, lines = measured_table(path)
+    if _is_schema(header):
+        return read_runs(path)
+    known = Catalogue.of(catalogue)
+    rows = _stated(path, header, lines)
+    return _each(path, "lines", rows, lambda row: _measured(row, *_settled(row.given, known)))
+
+
+class _Row(NamedTuple):
+    """One line of a table of few columns."""
+
+    where: str
+    given: dict[str, str]
+    """Options of a scenario, and what was measured."""
+    labels: dict[str, str]
+    """Of ``PASSED_OVER``."""
+
+
+def _is_schema(header: Sequence[str]) -> bool:
+    """Whether a file is in the schema: it has a column that no option of a scenario is called."""
+    return any(name in COLUMNS and name not in PASSED_OVER and not _means(name) for name in header)
+
+
+def _means(column: str) -> str:
+    """The option, or the measured quantity, of a column; empty where it is neither."""
+    name = field_of(column.lower().replace(" ", "_"))
+    return name if name in (*OPTIONS, *RANGES) and name not in NOT_OF_A_RUN else ""
+
+
+def _stated(path: str, header: Sequence[str], lines: Sequence[Line]) -> list[tuple[str, _Row]]:
+    """What each line states, by the place that errors name."""
+    if not any(header):
+        raise refusal("table.empty", example=EXAMPLE).under(path)
+    if not lines:
+        raise refusal("table.no_runs").under(path)
+    names, result = dict(zip(header, _columns(path, header), strict=True)), []
+    for line in lines:
+        stated = {names[column]: cell for column, cell in line.published.items()}
+        labels = {name: stated.pop(name) for name in PASSED_OVER if name in stated}
+        result.append((f"line {line.place}", _Row(f"line {line.place}", stated, labels)))
+    return result
+
+
+def _each(
+    path: str, noun: str, rows: Iterable[tuple[str, _Stated]], read: Callable[[_Stated], _T]
+) -> list[_T]:
+    """What ``read`` makes of every row, or an error that names the first few of those it cannot read."""
+    result, wrong = [], []
+    for where, row in rows:
+        try:
+            result.append(read(row))
+        except (Refused, InputError) as error:
+            wrong.append(f"{where}: {error}")
+    if wrong:
+        more = f"; and {len(wrong) - MOST_NAMED} more {noun}" if len(wrong) > MOST_NAMED else ""
+        raise InputError(f"{path}: " + f"\n{path}: ".join(wrong[:MOST_NAMED]) + more)
+    return result
+
+
+def _columns(path: str, header: Sequence[str]) -> list[str]:
+    """The option, the measured quantity, or the label of a run, of each column."""
+    names: list[str] = []
+    for column in header:
+        name = _means(column) or field_of(column.lower().replace(" ", "_"))
+        if name in names:
+            raise refusal("table.column_twice", column=column).under(path)
+        if not _means(column) and name not in PASSED_OVER:
+            known = [name for name in (*OPTIONS, *RANGES) if _means(name)]
+            raise unknown_name("column", column, known).under("line 1").under(path)
+        names.append(name)
+    if not set(names) & set(RANGES):
+        raise refusal("table.no_column_of", known=tuple(RANGES), example=EXAMPLE).under(path)
+    return names
+
+
+def _settled(given: dict[str, str], catalogue: Catalogue) -> tuple[Setting, float]:
+    """Return the setting of a line, and its measured iteration time [s]."""
+    measured = [name for name in RANGES if name in given]
+    if len(measured) != 1:
+        raise refusal("table.no_result", known=tuple(RANGES), measured=" and ".join(measured) or "none")
+    if "workload" not in given:
+        raise refusal("table.no_workload")
+    if "accelerator" not in given and "node" not in given:
+        raise refusal("table.no_accelerator")
+    (quantity,) = measured
+    value = parse(given.pop(quantity), "s" if quantity == "iteration_time" else "1/s")
+    least, most = RANGES[quantity]
+    if not least <= value <= most:
+        raise refusal("table.range", quantity=quantity, value=value, least=least, most=most)
+    options: dict[str, Any] = {
+        declared(Scenario)[name].name.replace("-", "_"): _read(declared(Scenario)[name], cell)
+        for name, cell in given.items()
+    }
+    setting, _ = settled(Scenario(**options), catalogue, calibration())
+    anchor = Anchor(quantity, value, setting.world_size)
+    return setting, float(anchor.iteration_time(setting.global_batch_size, setting.workload.sequence_length))
+
+
+ALIKE = (
+    *("nics", "nodes", "accelerators_per_node", "world_size", "servers"),
+    *("precision", "local_batch_size", "accumulation_steps", "overlap"),
+)
+NAMED = ("workload", "accelerator", "node", "intra_link", "inter_link")
+"""What a run and a setting call the same, and what a run has the id of."""
+
+
+def _measured(row: _Row, setting: Setting, time: float) -> Run:
+    """The run of a line, by what was taken for all that it leaves open."""
+    _own(row.where, setting, time)
+    stated: dict[str, Any] = {}
+    for column, cell in row.labels.items():
+        try:
+            stated[column] = CHECKS.get(column, str)(cell)
+        except ValueError as error:
+            raise refusal("table.cell_of", column=column, cell=cell[:60], error=str(error)) from None
+    scenario = with_options(setting.scenario, framework=setting.software)
+    taken = {name: getattr(setting, name) for name in ALIKE}
+    taken |= {name: getattr(setting, name).id for name in NAMED}
+    run = Run(
+        **taken,
+        run_id=row.where,
+        framework=setting.software,
+        sequence_length=setting.workload.sequence_length,
+        strategy=setting.strategy if setting.world_size > 1 else "single",
+        input=scenario.input or "",
+        iteration_time=time,
+        options=json.dumps(scenario.model_dump(exclude_unset=True)),
+    )
+    return run._replace(**stated)
+
+
+def _own(where: str, setting: Setting, time: float) -> OwnRun:
+    outcome(setting, calibration())  # what cannot be evaluated, as a jitter's law, is the line's mistake
+    several = f"{setting.world_size} x " if setting.world_size > 1 else ""
+    name = f"{setting.workload.id} on {several}{setting.accelerator.id}, batch {setting.local_batch_size}"
+    return OwnRun(where, name, setting, time)
+
+
+def _read(one: Declared, cell: str) -> object:
+    """What a cell means for an option, of which the scenario then says whether it fits."""
+    if one.type is bool and cell.lower() in ("true", "yes", "1", "false", "no", "0"):
+        return cell.lower() in ("true", "yes", "1")
+    try:
+        return int(cell) if one.type is int else float(cell) if one.type is float else cell
+    except ValueError:
+        return cell

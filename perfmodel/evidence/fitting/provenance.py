@@ -1,0 +1,30 @@
+"""Write which sources each learned number rests on: ``learned.json``, which ``learned`` reads."""
+
+import json
+
+from perfmodel.core.files.writing import write_whole
+from perfmodel.evidence.accuracy.report.provenance_section import collective_shares, transformer_shares
+from perfmodel.evidence.fitting.out_of_sample import shipped
+from perfmodel.model.fitted.learned import RESULT
+from perfmodel.model.fitted.ledger_scales import COLLECTIVES, DATA_PARALLEL, TRANSFORMERS
+
+
+def write() -> None:
+    """Write it anew, whole or not at all; of data parallelism by the fits to all rows, a minute."""
+    of_training = shipped()
+    kinds = {
+        TRANSFORMERS: transformer_shares(),
+        COLLECTIVES: collective_shares(),
+        DATA_PARALLEL: of_training.efficiency.shares() | of_training.scaling.shares(),
+    }
+    lines = ",\n".join(
+        f' "{kind}": {{\n'
+        + ",\n".join(f'  "{name}": {json.dumps(shares)}' for name, shares in numbers.items())
+        + "\n }"
+        for kind, numbers in kinds.items()
+    )
+    write_whole(RESULT, f"{{\n{lines}\n}}\n")
+
+
+if __name__ == "__main__":
+    write()

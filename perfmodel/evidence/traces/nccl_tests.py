@@ -1,0 +1,118 @@
+"""Output of nccl-tests: one line for each message size, out of place and in place."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from perfmodel.core.errors import refusal
+from perfmodel.equations.bandwidths import bus_bandwidth
+
+MICROSECOND = 1e-6
+_ROW = re.compile(r"^\s*\d+\s+\d+\s+[a-z]\w*\s")
+"""Size, count, type: what every version prints first."""
+_NUMBER = re.compile(r"[\d.]+(?:[eE][-+]?\d+)?")
+TOLERANCE = 0.03, 0.006
+"""Of the bandwidth [1] and [GB/s], for the digits that are printed."""
+_RANK = re.compile(r"#\s+Rank\s+\d+", re.IGNORECASE)
+
+
+class Timing(NamedTuple):
+    """One message size."""
+
+    message_bytes: float
+    time: float
+    """Out of place [s]."""
+    algorithm_bandwidth: float
+    """[B/s]"""
+    bus_bandwidth: float
+    """[B/s]"""
+
+
+class Timings(NamedTuple):
+    """What one run of a test printed."""
+
+    file: str
+    group_size: int | None
+    """Ranks in the header; None where it was cut off."""
+    rows: tuple[Timing, ...]
+    collective: str | None = None
+    """all-reduce, reduce-scatter, reduce; None where nothing is reduced, so that it may be one of several."""
+
+
+def is_nccl_tests(text: str) -> bool:
+    """Whether a text is what the tests print.
+
+    >>> is_nccl_tests("# nThread 1 nGpus 8"), is_nccl_tests("iteration_time")
+    (True, False)
+    """
+    return "nGpus" in text or "algbw" in text or any(_ROW.match(line) for line in text.splitlines()[:50])
+
+
+def read_nccl_tests(path: Path, text: str) -> Timings:
+    """Return the sizes and times in a test's output.
+
+    Raises
+    ------
+    InputError : no line of results, or one that is cut off
+    """
+    rows: list[Timing] = []
+    kinds: set[str | None] = set()
+    names: list[str] = []
+    ranks = sum(bool(_RANK.match(line)) for line in text.splitlines())
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.lstrip().startswith("#") and "algbw" in line and "time" in line:
+            names = line.replace("#wrong", " wrong ").replace("#", " ").split()
+        if not _ROW.match(line):
+            continue
+        cells = line.split()
+        row = _timing(cells, names or _guessed(cells))
+        if row is None:
+            raise refusal("trace.nccl_line", number=number).under(path)
+        if row.message_bytes > 0 and row.time > 0:
+            rows.append(row)
+            kinds.add(_kind(cells, names or _guessed(cells), row, ranks))
+    if not rows:
+        raise refusal("trace.nccl_empty").under(path)
+    return Timings(str(path), ranks or None, tuple(rows), kinds.pop() if len(kinds) == 1 else None)
+
+
+def _guessed(cells: list[str]) -> list[str]:
+    """Columns of a row whose heading was cut off: perhaps an operation and a root, then the numbers."""
+    names = ["size", "count", "type"]
+    if len(cells) > len(names) and not _NUMBER.fullmatch(cells[len(names)]):
+        names.append("redop")
+    rooted = [*names, "root", "time", "algbw", "busbw"]
+    plain = [*names, "time", "algbw", "busbw"]
+    return rooted if _timing(cells, rooted) else plain
+
+
+def _timing(cells: list[str], names: list[str]) -> Timing | None:
+    """Return a row's first timing; None where the columns are not there or do not fit each other."""
+    try:
+        at = names.index("time")
+        size, time, algorithm, bus = float(cells[0]), *(float(cell) for cell in cells[at : at + 3])
+    except (IndexError, ValueError):
+        return None
+    if not all(math.isfinite(value) and value >= 0 for value in (size, time, algorithm, bus)):
+        return None
+    expected = size / time / 1e3 if time else algorithm
+    if abs(expected - algorithm) > TOLERANCE[0] * expected + TOLERANCE[1]:
+        return None
+    return Timing(size, time * MICROSECOND, algorithm * 1e9, bus * 1e9)
+
+
+def _kind(cells: list[str], names: list[str], row: Timing, ranks: int) -> str | None:
+    """What is reduced, by the operation's name, its root, and bus over algorithm bandwidth."""
+    by_name = dict(zip(names, cells, strict=False))
+    if by_name.get("redop", "none") == "none":
+        return None
+    if by_name.get("root", "-1") != "-1":
+        return "reduce"
+    if ranks > 1 and row.algorithm_bandwidth > 0:
+        factors = {kind: float(bus_bandwidth(kind, 1.0, ranks)) for kind in ("all-reduce", "reduce-scatter")}
+        factor = row.bus_bandwidth / row.algorithm_bandwidth
+        return min(factors, key=lambda kind: abs(factors[kind] - factor))
+    return "all-reduce"

@@ -1,0 +1,302 @@
+"""What would shorten a traced step, with the seconds that each change saves by the model."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from math import ceil
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from perfmodel.core.errors import InputError
+from perfmodel.core.files.attachments import is_request, made
+from perfmodel.core.units import plural, show
+from perfmodel.equations.measured_steps import wait_with_workers
+from perfmodel.evidence.traces.calibrate import link_of_traces, profile_of_traces
+from perfmodel.evidence.traces.device_trace import DeviceTrace, intervals, length, overlap, union, within
+from perfmodel.evidence.traces.summary import kept_steps
+from perfmodel.evidence.traces.traced_job import accelerators_called, job_of
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import Prediction, predict
+from perfmodel.model.setting.profile import to_toml
+from perfmodel.workloads import workload
+
+LEAST = 0.01
+"""Share of a step from which a saving is worth a line."""
+WORKERS = (1, 2, 4, 8, 16, 32)
+_PROFILE = "<profile of the trace>.toml"
+PRECISIONS = ("amp", "tf32", "bf16")
+BATCHES = (1.5, 2, 3, 4, 6, 8)
+"""Times the batch of the trace."""
+BUCKET_BYTES = 25 << 20
+"""Of PyTorch's DistributedDataParallel."""
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """One change of the job."""
+
+    change: str
+    saves: float
+    """Of one step [s]; a larger batch: of as many samples as a step has now."""
+    basis: str
+    """What the number rests on."""
+    option: str | None = None
+    """The option of ``perfmodel predict`` that asks for it."""
+
+
+@dataclass(frozen=True)
+class _Window:
+    """The marked steps of one device."""
+
+    trace: DeviceTrace
+    start: float
+    end: float
+    steps: int
+    step: float
+    """Median [s]."""
+
+    def cut(self, spans: Any) -> Any:
+        return within(spans, self.start, self.end)
+
+
+def recommendations(
+    traces: Sequence[DeviceTrace],
+    report: dict[str, Any],
+    skip: int = 0,
+    scenario: Scenario | None = None,
+    catalogue: Catalogue | None = None,
+    predict_one: Callable[[Scenario], Prediction] | None = None,
+) -> list[dict[str, Any]]:
+    """Return what would shorten the step, the most first; empty where no steps are marked.
+
+    Parameters
+    ----------
+    traces : of one job
+    report : their ``summary``
+    skip : marked steps to leave out at the beginning
+    scenario : the network, batch and precision of the job, which no trace names; without it only what the
+        trace alone shows is said
+    catalogue : hardware to look in
+    predict_one : predicts the job with a change; by default ``predict`` with the catalogue
+
+    Raises
+    ------
+    InputError : the scenario names another accelerator than the traces, or a network that is not known
+    """
+    catalogue = Catalogue.of(catalogue)
+    ask = predict_one or (lambda asked: predict(asked, catalogue))
+    windows = [window for trace in traces if (window := _window(trace, skip)) is not None]
+    if not windows or any(trace.marked for trace in traces):
+        return []
+    result = [
+        *_loader(windows),
+        *_pinned(windows, catalogue),
+        *_buckets(windows, None if scenario is None else workload(scenario.workload).parameters),
+        *_stragglers(windows, report),
+        *(_by_model(traces, scenario, skip, catalogue, ask) if scenario is not None else ()),
+    ]
+    least = LEAST * median(window.step for window in windows)
+    rows = sorted((row for row in result if row.saves > least), key=lambda row: -row.saves)
+    return [asdict(row) for row in rows]
+
+
+def _window(trace: DeviceTrace, skip: int) -> _Window | None:
+    steps = kept_steps(trace, skip)
+    if not len(steps):
+        return None
+    step = float(np.median(steps[:, 1] - steps[:, 0]))
+    return _Window(trace, float(steps[0, 0]), float(steps[:, 1].max()), len(steps), step)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def _loader(windows: Sequence[_Window]) -> Iterator[Recommendation]:
+    """More workers, where the loop waits for its loader."""
+    waited, loading = [], []
+    for window in windows:
+        trace = window.trace
+        waits = window.cut(trace.input_waits)
+        busy = _busy(window)
+        waited.append((length(waits) - overlap(waits, busy)) / window.steps)
+        loading.append(length(waits) / window.steps)
+    wait, took = _mean(waited), _mean(loading)
+    if not wait:
+        return
+    if not any(window.trace.loads_itself for window in windows):
+        yield Recommendation(
+            "more loader workers, or a faster decoder",
+            wait,
+            "at most: samples always ready in time",
+            "--loader-workers",
+        )
+        return
+    rest = median(window.step for window in windows) - took
+    left = {count: float(wait_with_workers(took, count, rest)) for count in WORKERS}
+    count = next(count for count in WORKERS if left[count] <= left[WORKERS[-1]] + LEAST * rest)
+    yield Recommendation(
+        f"{count} {plural('loader worker', count)} in place of the training process",
+        wait - left[count],
+        f"one worker takes {show(took, 's')} for a step's samples, beside {show(rest, 's')} of other work",
+        f"--loader-workers {count}",
+    )
+
+
+def _busy(window: _Window) -> Any:
+    both = [*window.cut(window.trace.compute).tolist(), *window.cut(window.trace.communication).tolist()]
+    return union(intervals(map(tuple, both)))
+
+
+def _pinned(windows: Sequence[_Window], catalogue: Catalogue) -> Iterator[Recommendation]:
+    """Pinned memory, where copies come from pageable memory, up to the rate of the accelerator's link."""
+    saves, sizes, rates = [], [], []
+    for window in windows:
+        trace = window.trace
+        names = accelerators_called(trace.accelerator, trace.memory, catalogue)
+        if trace.activity is None or not names:
+            continue
+        rows = trace.activity.pageable
+        rows = rows[(rows[:, 0] >= window.start) & (rows[:, 1] <= window.end)]
+        if not len(rows):
+            continue
+        rate = catalogue.link(catalogue.accelerator(names[0]).host_link).bandwidth.value
+        spans = rows[:, :2]
+        exposed = 1 - overlap(spans, _busy(window)) / max(length(spans), 1e-30)
+        faster = np.maximum(0.0, rows[:, 1] - rows[:, 0] - rows[:, 2] / rate)
+        saves.append(float(faster.sum()) * exposed / window.steps)
+        sizes.append(float(rows[:, 2].sum()) / window.steps)
+        rates.append(rate)
+    if saves:
+        yield Recommendation(
+            "pinned memory for the copies to the device",
+            _mean(saves),
+            f"{show(_mean(sizes), 'B')} a step at {show(_mean(rates), 'B/s')} of the link, where no kernel "
+            "runs beside them",
+        )
+
+
+def _buckets(windows: Sequence[_Window], parameters: float | None) -> Iterator[Recommendation]:
+    """Larger buckets, where many small all-reduces pay a start each.
+
+    Parameters
+    ----------
+    windows : the marked steps
+    parameters : of the network, where it is known; else messages without a size say nothing
+    """
+    messages = [
+        [
+            one
+            for one in window.trace.collectives
+            if one.kind == "all-reduce" and window.start <= one.start <= window.end
+        ]
+        for window in windows
+    ]
+    every = [one for sent in messages for one in sent]
+    sized = all(one.message_bytes for one in every)
+    if not every or not (sized or parameters):
+        return
+    steps = sum(window.steps for window in windows)
+    count = len(every) / steps
+    total = sum(one.message_bytes or 0.0 for one in every) / steps if sized else 4 * (parameters or 0.0)
+    wanted = max(1, ceil(total / BUCKET_BYTES))
+    link = link_of_traces([window.trace for window in windows])
+    start = link.latency.value if link else min(one.duration for one in every)
+    how = "by a line through the messages of the trace" if link else "at most: the shortest of the trace"
+    if count > wanted:
+        yield Recommendation(
+            f"buckets of {BUCKET_BYTES >> 20} MiB: {wanted} {plural('all-reduce', wanted)} a step, "
+            f"not {count:.0f}",
+            (count - wanted) * start,
+            f"each takes {show(start, 's')} to start, {how}",
+            "--overlap bucketed",
+        )
+
+
+def _stragglers(windows: Sequence[_Window], report: dict[str, Any]) -> Iterator[Recommendation]:
+    """Ranks that others wait for."""
+    steps = min(window.steps for window in windows)
+    for row in report["ranks"]:
+        if row["straggler"]:
+            yield Recommendation(
+                f"rank {row['rank']} as fast as the others",
+                row["waited_for"] / steps,
+                f"the last in {row['last_in']} of the messages that all ranks have",
+            )
+
+
+@contextmanager
+def _readable(profile: str) -> Iterator[str]:
+    """Yield the name of a file that holds a profile; of one in memory where a request is answered."""
+    if is_request():
+        with made({_PROFILE: profile.encode()}):
+            yield _PROFILE
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "profile.toml"
+        path.write_text(profile, "utf-8")
+        yield str(path)
+
+
+def _by_model(
+    traces: Sequence[DeviceTrace],
+    scenario: Scenario,
+    skip: int,
+    catalogue: Catalogue,
+    ask: Callable[[Scenario], Prediction],
+) -> Iterator[Recommendation]:
+    """Other precisions and larger batches, predicted from a profile of the traces."""
+    job, _ = job_of(traces, scenario, catalogue)
+    with _readable(to_toml(profile_of_traces(traces, [], scenario, catalogue, skip))) as profile:
+        given = {name: getattr(job, name) for name in job.model_fields_set} | {"profile": profile}
+
+        def with_change(**change: Any) -> Prediction | None:
+            try:
+                return ask(Scenario(**given | change))
+            except InputError:
+                return None  # the accelerator has no such precision
+
+        base = ask(Scenario(**given))
+        now = base.scenario["precision"]
+        times = {
+            precision: other.iteration_time
+            for precision in PRECISIONS
+            if precision != now and (other := with_change(precision=precision)) is not None
+        }
+        if times:
+            precision = min(times, key=lambda name: times[name])
+            yield Recommendation(
+                f"{precision} arithmetic in place of {now}",
+                base.iteration_time - times[precision],
+                "predicted from a profile of the trace",
+                f"--precision {precision}",
+            )
+        yield from _larger_batch(base, with_change)
+
+
+def _larger_batch(base: Prediction, with_change: Any) -> Iterator[Recommendation]:
+    batch = base.scenario["local_batch_size"]
+    fitting = [
+        int(factor * batch) for factor in BATCHES if factor * batch <= base.memory.largest_local_batch_size
+    ]
+    tried = [
+        (base.iteration_time - other.iteration_time * batch / size, size)
+        for size in fitting
+        if (other := with_change(local_batch_size=size, global_batch_size=None)) is not None
+    ]
+    if tried:
+        saves, size = max(tried)
+        yield Recommendation(
+            f"a batch of {size} fits, in place of {batch}",
+            saves,
+            f"for {batch} samples, predicted from a profile of the trace; a larger batch may need more "
+            "epochs",
+            f"--local-batch-size {size}",
+        )

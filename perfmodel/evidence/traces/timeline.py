@@ -1,0 +1,302 @@
+"""A predicted step as a Chrome trace that Perfetto and chrome://tracing open: every rank, its streams.
+
+Of a pipeline every stage, whose ranks look alike, with the passes of its micro-batches.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perfmodel.core.errors import refusal
+from perfmodel.core.files.writing import write_whole
+from perfmodel.core.units import without_rounding
+from perfmodel.model.prediction.result import Prediction
+from perfmodel.model.step.terms import TERMS, of_kind, sent
+
+if TYPE_CHECKING:
+    from perfmodel.model.transformers.pipeline import Pipeline
+    from perfmodel.model.transformers.schedule import Schedule
+
+MICROSECOND = 1e-6
+COMPUTE_STREAM, COMMUNICATION_STREAM, HOST_THREAD = 7, 20, 1
+MOST_RANKS = 1024
+LEAST_LEFT = 1e-9
+"""Least share of a time that is drawn; less is rounding."""
+PIECES = 8
+"""Kernels that stand for each pass."""
+LAUNCHES = "perfmodel launch_overhead_time"
+STRAGGLERS = "perfmodel straggler_time"
+HIDDEN = "perfmodel hidden_communication_time"
+"""What hides longer than kernels run, in the gaps between them."""
+DRAWN = (
+    "forward_time",
+    "backward_time",
+    "launch_overhead_time",
+    "update_time",
+    "exposed_communication_time",
+    "straggler_time",
+    "input_time",
+)
+"""Terms that are drawn in ways of their own; any other is drawn by its kind."""
+IN_BLOCKS = (
+    "products_time",
+    "attention_time",
+    "elementwise_time",
+    "logits_time",
+    "recomputation_time",
+    "launch_overhead_time",
+    "tensor_parallel_time",
+    "context_parallel_time",
+    "expert_parallel_time",
+)
+"""Terms that the passes of a schedule are made of."""
+WAITED = ("bubble_time", "unequal_stages_time")
+"""Terms that lie between those passes."""
+STREAMS = {"busy": COMPUTE_STREAM, "network": COMMUNICATION_STREAM}
+PASS = "perfmodel pass"
+"""Argument of a kernel that says whether it stands for forward, backward or update."""
+
+
+def timeline(prediction: Prediction, pipeline: Pipeline | None = None) -> dict[str, Any]:
+    """Return the step of every rank, or of every stage of a pipeline, as an object with ``traceEvents``.
+
+    Computation and exposed communication are kernels; what is hidden runs on the communication stream beside
+    the backward pass, and what is left of it beside the forward pass, where the messages of the step before
+    go on; gaps of launches lie between the kernels; waiting for stragglers is marked and is no kernel.
+    The mean step is drawn, so all ranks look alike: the model knows how long they wait, not which is slow.
+
+    A stage's passes lie where the schedule has them, each split into kernels, gaps and traffic as the whole
+    step is; sends between stages, which the schedule does not place, follow the last pass.  The step lasts
+    longer than predicted by ``pipeline.beyond_prediction``.
+
+    Parameters
+    ----------
+    prediction : of any job
+    pipeline : its schedule, where it has stages; without one each rank's passes are drawn together
+
+    Raises
+    ------
+    InputError : more ranks than a viewer opens
+    """
+    world = prediction.scenario["world_size"]
+    rows = world if pipeline is None else len(pipeline.schedule.stages)
+    if rows > MOST_RANKS:
+        raise refusal("trace.timeline", rows=rows, most_ranks=MOST_RANKS)
+    per_node = prediction.scenario["accelerators_per_node"]
+    accelerator, each = prediction.scenario["accelerator"], world // rows
+    events: list[dict[str, Any]] = []
+    for row in range(rows):
+        name = f"rank {row}: {accelerator}"
+        if pipeline is not None:
+            alike = f"rank {row}" if each == 1 else f"ranks {row * each} to {(row + 1) * each - 1}"
+            name = f"stage {row + 1} of {rows}: {alike}, {accelerator}"
+        events += _named(row, name)
+        events += _rank(prediction, row, None if pipeline is None else pipeline.schedule)
+    return {
+        "schemaVersion": 1,
+        "displayTimeUnit": "ms",
+        "distributedInfo": {"world_size": world},
+        "deviceProperties": [
+            {"id": row, "name": accelerator, "node": row * each // per_node} for row in range(rows)
+        ],
+        "traceEvents": events,
+    }
+
+
+def write_timeline(path: Path, prediction: Prediction, pipeline: Pipeline | None = None) -> None:
+    """Write the trace whole or not at all.
+
+    Parameters
+    ----------
+    path : of the file
+    prediction, pipeline : as of ``timeline``
+
+    Raises
+    ------
+    InputError : the file cannot be written, or too many ranks
+    """
+    write_whole(path, json.dumps(timeline(prediction, pipeline)) + "\n")
+
+
+def _named(rank: int, name: str) -> list[dict[str, Any]]:
+    threads = {HOST_THREAD: "host", COMPUTE_STREAM: "computation", COMMUNICATION_STREAM: "communication"}
+    return [
+        {"ph": "M", "name": "process_name", "pid": rank, "tid": 0, "args": {"name": name}},
+        *(
+            {"ph": "M", "name": "thread_name", "pid": rank, "tid": thread, "args": {"name": label}}
+            for thread, label in threads.items()
+        ),
+    ]
+
+
+class _Clock:
+    """Events of one rank, one after another; kernels of no more than rounding leaves of a step are none."""
+
+    def __init__(self, rank: int, step: float) -> None:
+        self.rank, self.now, self._least = rank, 0.0, LEAST_LEFT * step
+        self.events: list[dict[str, Any]] = []
+
+    def add(
+        self, name: str, category: str, start: float, duration: float, thread: int, part: str | None = None
+    ) -> None:
+        if category == "kernel" and duration <= self._least:
+            return
+        arguments: dict[str, Any] = {"device": self.rank, "stream": thread} if category == "kernel" else {}
+        if part is not None:
+            arguments[PASS] = part
+        self.events.append(
+            {
+                "ph": "X",
+                "name": name,
+                "cat": category,
+                "pid": self.rank,
+                "tid": thread,
+                "ts": start / MICROSECOND,
+                "dur": duration / MICROSECOND,
+                "args": arguments,
+            }
+        )
+
+    def run(self, name: str, time: float, gaps: float) -> None:
+        """Kernels of ``time`` in all with launch gaps of ``gaps`` in all before them."""
+        for piece in range(PIECES):
+            if gaps:
+                self.add(LAUNCHES, "user_annotation", self.now, gaps / PIECES, HOST_THREAD)
+            self.now += gaps / PIECES
+            self.add(f"{name} {piece + 1}/{PIECES}", "kernel", self.now, time / PIECES, COMPUTE_STREAM, name)
+            self.now += time / PIECES
+
+
+def _rank(prediction: Prediction, rank: int, schedule: Schedule | None = None) -> list[dict[str, Any]]:
+    terms = prediction.terms
+    clock = _Clock(rank, prediction.iteration_time)
+    if terms.get("input_time"):
+        clock.add(
+            "enumerate(DataLoader)#perfmodel.__next__",
+            "user_annotation",
+            0.0,
+            terms["input_time"],
+            HOST_THREAD,
+        )
+        clock.now += terms["input_time"]
+    for place in ("before", "start"):
+        _others(clock, terms, place)
+    if schedule is None:
+        _passes(clock, terms)
+    else:
+        _scheduled(clock, terms, schedule)
+        terms = {name: time for name, time in terms.items() if name not in (*IN_BLOCKS, *WAITED)}
+    _others(clock, terms, "passes")
+    _communicate(clock, prediction)
+    if terms["straggler_time"]:
+        clock.add(STRAGGLERS, "user_annotation", clock.now, terms["straggler_time"], HOST_THREAD)
+        clock.now += terms["straggler_time"]
+    _others(clock, terms, "after")
+    if terms["update_time"]:
+        clock.add("update", "kernel", clock.now, terms["update_time"], COMPUTE_STREAM, "update")
+        clock.now += terms["update_time"]
+    _others(clock, terms, "update")
+    clock.add("ProfilerStep#0", "user_annotation", 0.0, clock.now, HOST_THREAD)
+    return clock.events
+
+
+def _passes(clock: _Clock, terms: dict[str, float]) -> None:
+    """Draw both passes of all micro-batches together."""
+    passes = {name: terms[f"{name}_time"] for name in ("forward", "backward") if f"{name}_time" in terms}
+    gaps = terms["launch_overhead_time"]
+    for name, time in passes.items():
+        clock.run(name, time, gaps * time / sum(passes.values()))
+        if name == "forward":
+            _others(clock, terms, "between")
+    if gaps and not passes:
+        clock.add(LAUNCHES, "user_annotation", clock.now, gaps, HOST_THREAD)
+        clock.now += gaps
+
+
+def _scheduled(clock: _Clock, terms: dict[str, float], schedule: Schedule) -> None:
+    """Draw the passes of a stage where its schedule has them; all stages go on when the last has ended."""
+    inside = {name: terms[name] for name in IN_BLOCKS}
+    gaps, traffic = (of_kind(inside, kind) / sum(inside.values()) for kind in ("host", "network"))
+    start = clock.now
+    for block in schedule.stages[clock.rank]:
+        part = "forward" if block.is_forward else "backward"
+        name = f"{part} {block.micro_batch + 1}"
+        name += f", chunk {block.chunk + 1}" if schedule.chunks > 1 else ""
+        clock.now, time = start + block.start, block.end - block.start
+        if gaps > LEAST_LEFT:
+            clock.add(LAUNCHES, "user_annotation", clock.now, gaps * time, HOST_THREAD)
+            clock.now += gaps * time
+        clock.add(name, "kernel", clock.now, (1 - gaps - traffic) * time, COMPUTE_STREAM, part)
+        if traffic:
+            sends = "ncclKernel_SendRecv (predicted, inside a stage)"
+            clock.add(
+                sends, "kernel", start + block.end - traffic * time, traffic * time, COMMUNICATION_STREAM
+            )
+    clock.now = start + schedule.end
+
+
+def _others(clock: _Clock, terms: dict[str, float], place: str) -> None:
+    """Terms that are drawn by their kind alone: kernels where the accelerator is at work, else marks."""
+    for name, time in terms.items():
+        term = TERMS[name]
+        if name in DRAWN or term.place != place or not time:
+            continue
+        if term.kind in STREAMS:
+            part = term.label if term.kind == "busy" and place == "passes" else None
+            # as trace readers recognise what travels
+            label = f"ncclKernel_SendRecv (predicted, {term.label})" if term.travels else term.label
+            clock.add(label, "kernel", clock.now, time, STREAMS[term.kind], part)
+            if name == "contention_time":  # kernels that last longer tell readers nothing of it
+                clock.add(f"perfmodel {name}", "user_annotation", clock.now, time, HOST_THREAD)
+        else:
+            clock.add(f"perfmodel {name}", "user_annotation", clock.now, time, HOST_THREAD)
+        clock.now += time
+
+
+def _communicate(clock: _Clock, prediction: Prediction) -> None:
+    """Hidden messages end with the backward pass, on top of kernels; what is exposed follows.
+
+    Where nothing lies between, they are one message: readers of traces count them.
+    """
+    exposed = without_rounding(prediction.terms["exposed_communication_time"], prediction.iteration_time)
+    hidden = max(0.0, prediction.communication_time - sent(prediction.terms))
+    kernels = [event for event in clock.events if PASS in event["args"]]
+    spans, left = [(clock.now, clock.now + exposed)], hidden
+    for event in reversed(kernels):
+        part = min(left, event["dur"] * MICROSECOND)
+        if part <= 0:
+            break
+        end = (event["ts"] + event["dur"]) * MICROSECOND
+        if abs(spans[-1][0] - end) <= LEAST_LEFT * prediction.iteration_time:
+            end = spans.pop()[1]
+        spans.append(((event["ts"] + event["dur"]) * MICROSECOND - part, end))
+        left -= part
+    for start, end in spans:
+        _draw(clock, prediction, start, end - start)
+    if left > LEAST_LEFT * hidden:
+        clock.add(HIDDEN, "user_annotation", 0.0, left, HOST_THREAD)
+    clock.now += exposed
+
+
+def _draw(clock: _Clock, prediction: Prediction, start: float, time: float) -> None:
+    """Draw messages between replicas as kernels one after another, each as long as the others."""
+    names = _kernels(prediction)
+    for place, name in enumerate(names):
+        each = time / len(names)
+        clock.add(name, "kernel", start + place * each, each, COMMUNICATION_STREAM)
+
+
+KERNELS = {"all-reduce": "AllReduce", "reduce-scatter": "ReduceScatter", "all-gather": "AllGather"}
+"""Collectives of replicas by the library's words."""
+
+
+def _kernels(prediction: Prediction) -> list[str]:
+    """Return names that trace readers recognise as communication kernels."""
+    if prediction.layout is not None:
+        rows = [row.collective for row in prediction.traffic if row.group == "replicas"] or ["all-reduce"]
+        return [f"ncclKernel_{KERNELS[each]} (predicted)" for each in rows[0].split(", ")]
+    if prediction.scenario["strategy"] == "all-reduce":
+        return ["ncclKernel_AllReduce (predicted)"]
+    return [f"ncclKernel_SendRecv (predicted, {prediction.scenario['strategy']})"]

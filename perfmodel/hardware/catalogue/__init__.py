@@ -1,0 +1,1 @@
+"""Finds a spec by its name, reads its file and checks it."""

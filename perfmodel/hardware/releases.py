@@ -1,0 +1,48 @@
+"""What a name of software, with or without a year, stands for in a catalogue."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from perfmodel.core.errors import refusal
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.software import LATEST_RELEASE, Release, parts, with_year
+
+
+def software_id(text: str, catalogue: Catalogue) -> str:
+    """Return ``NAME`` or ``NAME@YEAR`` with the id of the software that the name means.
+
+    Raises
+    ------
+    InputError : an unknown name, or one that fits several
+
+    >>> software_id("PyTorch", Catalogue.built_in()), software_id("TF@2020", Catalogue.built_in())
+    ('pytorch', 'tensorflow@2020')
+    """
+    name, year = parts(text)
+    return with_year(catalogue.software(name).id, year)
+
+
+@lru_cache(maxsize=1024)
+def release(text: str, catalogue: Catalogue) -> Release:
+    """Return the facts of ``NAME`` or ``NAME@YEAR``, the year being the latest where none is named.
+
+    Raises
+    ------
+    InputError : an unknown name, or one that fits several; a year that is not one; software based on itself
+
+    >>> [release(name, Catalogue.built_in()).gradient_bytes for name in ("nemo@2022", "NeMo@2024")]
+    [4, 2]
+    """
+    name, year = parts(text)
+    facts: dict[str, Any] = {}
+    chain: list[str] = []
+    while name:
+        software = catalogue.software(name)
+        if software.id in chain:
+            raise refusal("software.circle", chain=chain[0], software=software.id)
+        chain.append(software.id)
+        facts = software.stated_until(year or LATEST_RELEASE) | facts
+        name = software.based_on or ""
+    return Release.model_construct(**facts)

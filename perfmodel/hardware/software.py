@@ -1,0 +1,270 @@
+"""Spec of software that trains networks: what each release does, by the first year that it holds from."""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Annotated, Any, Literal
+
+from perfmodel.core.choices import ServerShards
+from perfmodel.core.errors import refusal
+from perfmodel.core.records.record import Within, fresh
+from perfmodel.hardware.provenance import Id, Provenance, SourcedSpec, Spec, Text
+
+DEFAULT = "pytorch"
+DEFAULT_FOR_LAYOUTS = "megatron-core"
+EARLIEST_YEAR, LATEST_YEAR = 2017, 2023
+"""Years of software that measured runs of data-parallel training know; a year outside is taken as the
+nearest."""
+LATEST_RELEASE = 2026
+"""Year that a name without one means where a transformer has a layout."""
+USUAL_AGE = 2
+"""Years an accelerator has been out when it is trained on: the median over the pairs of accelerator and
+source in ``validation/measured/training_runs.csv``, 2.25, as software goes by whole years; half of them
+lie between 1 and 3."""
+
+Pace = Literal["tuned", "early", "eager", "deepspeed", "xla"]
+Launch = Literal["compiled", "eager", "checkpointed"]
+States = Literal["mixed", "full", "half"]
+Sharding = Literal["none", "zero1", "zero2", "zero3"]
+Shardings = Annotated[tuple[Sharding, ...], Within(strict=False)]
+Capability = Annotated[float, Within(ge=0)]
+PositiveNumber = Annotated[float, Within(gt=0, allow_inf_nan=False)]
+Year = Annotated[str, Within(pattern=r"^(19|20)\d\d$")]
+TURING, AMPERE, HOPPER, BLACKWELL = 7.5, 8.0, 9.0, 10.0
+NEVER = 99.0
+"""A capability that no accelerator has."""
+
+
+class Release(Spec):
+    """What one release does, unless somebody says otherwise."""
+
+    means_defaults = True
+
+    trains: Literal["any", "transformers", "others"] = "any"
+    """Networks it trains: any, transformers that predict tokens or have a layout, or all others."""
+    fused: bool = False
+    """A compiler or hand-written kernels join elementwise operations with their neighbours."""
+    unfused_transformer: bool = False
+    """A static graph that runs every small operation of a transformer as a kernel of its own."""
+    activations_in_32: bool = False
+    """A transformer's norms and activations stay in fp32 under mixed precision."""
+    channels_first: bool = False
+    """Images lie as NCHW, which matrix units read only after a transpose."""
+    winograd: Literal["none", "forward", "full"] = "full"
+    """Passes of a 3x3 convolution with stride 1 that the library computes by Winograd's algorithm."""
+    python_replicas: bool = False
+    """One process that drives several accelerators copies the network's modules out to each, in Python."""
+    pipelined_servers: bool = False
+    """Parameter servers send each block of a gradient back as soon as every worker's has come."""
+    server_shards: ServerShards = "even"
+    """How gradients are dealt out to parameter servers where nobody says."""
+    tuned_recipe: bool = False
+    """Comes with MLPerf's training settings, not with those its manual begins with."""
+    native_decoding: bool = False
+    """Samples are decoded by compiled code made for it, or on the accelerator, not by Python workers."""
+    adds_gradients: bool = False
+    """Clears the buffer of each gradient and adds into it, where others write it once (data parallel)."""
+    pace: Pace = "eager"
+    """How well a transformer's kernels are chosen and joined: by hand and with a vendor's libraries (tuned),
+    so in 2019 to 2021 (early), one by one as Python reaches them, Megatron's under DeepSpeed, by XLA."""
+    launch: Launch = "eager"
+    """Who launches them: a graph, a compiler or C++; Python; Python with the hooks of old DeepSpeed."""
+    flash_from: Capability = NEVER
+    """Least CUDA compute capability on which attention keeps no score (FlashAttention, cuDNN, Splash).
+
+    Accelerators without one count as Ampere: kernels of their own serve them in the same software.
+    """
+    newest_flash_from: Capability = BLACKWELL
+    """Least capability on which that kernel is made for its generation (FlashAttention 3, cuDNN 9)."""
+    shardings: Shardings = ("none", "zero1")
+    """What replicas can share without a pipeline."""
+    pipelined_shardings: Shardings = ("none", "zero1")
+    """The same under a pipeline."""
+    biased_attention: bool = False
+    """Scores have a bias (ALiBi), which only a slower kernel adds."""
+    sequence_parallel: bool = False
+    """Ranks of a tensor-parallel group share the tokens between products."""
+    hides_tensor: bool = False
+    """Part of tensor parallelism's traffic overlaps products."""
+    hides_data: bool = False
+    """Gradients travel during the backward pass."""
+    hides_experts: bool = False
+    """Interleaved stages hide part of the experts' traffic."""
+    gradient_bytes: Literal[2, 4] = 2
+    """Of one gradient in bf16 or fp8 training; fp16 sums in 2 B."""
+    states: States = "mixed"
+    """Kept of a parameter between passes: a 16-bit copy and fp32 states (Megatron, DeepSpeed); all in fp32,
+    cast for each pass (FSDP); all in 16 bits."""
+    logit_bytes: PositiveNumber = 10
+    """Of one logit where its loss takes most memory: copies, softmax, gradients (10 is assumed)."""
+    parallel_logit_bytes: PositiveNumber | None = None
+    """The same where tensor-parallel ranks share a loss, if that is another."""
+    shares_logits: bool = True
+    """Tensor-parallel ranks share logits and loss."""
+    compiles_loss: bool = False
+    """torch.compile takes the loss along."""
+    sums_whole_gradients: bool = False
+    """Replicas that share gradients do so after the last micro-batch alone, and sum them whole until then."""
+    cuts_by_stages: bool = False
+    """Where nobody says, a replica's batch is cut into as many micro-batches as there are stages."""
+    dropout: bool = True
+    """Networks that their publisher trained with dropout are trained so here, too."""
+    pads_vocabulary: bool = True
+    """To a multiple of what the matrix units take."""
+    keeps_gathered: bool = False
+    """A pipeline stage gathers sharded parameters once in a step, not for every micro-batch."""
+    keeps_boundaries: bool = False
+    """A pipeline stage has buffers for what all micro-batches receive, and keeps what they send."""
+    keeps_logits: bool = False
+    """The last stage of a pipeline keeps the logits of all micro-batches until the step ends."""
+    gathers_fp8: bool = False
+    """Sharded parameters travel in 8 bits where products take 8."""
+    checkpoints_operations: bool = False
+    """``selective`` recomputes some products too, not attention alone (FSDP)."""
+    shards_optimizer: bool = False
+    """Replicas share the optimizer's states (ZeRO 1)."""
+    casts_weights: bool = False
+    """Autocast: fp32 weights are cast for every micro-batch."""
+    slow_start: bool = False
+    """A trainer around the step adds tens of milliseconds (Lightning, in NeMo 1 and 2)."""
+    interleaves: bool = False
+    """Recipes give deep pipelines several chunks of layers on each stage."""
+    recomputes: Literal["none", "needed", "full"] = "needed"
+    """Where nobody says: no layer, as many as memory needs, or all."""
+
+    @property
+    def shards_states_alone(self) -> bool:
+        """Whether the optimizer's states may be shared, parameters and gradients not (ZeRO 1)."""
+        return "zero1" in self.shardings
+
+
+class Fact(Provenance):
+    """One fact of software, by the first year that it holds from, with where it comes from."""
+
+    by_year: dict[Year, Any]
+    """Its values, by the first year that they hold from."""
+
+    @property
+    def words(self) -> str:
+        """Its values by year.
+
+        >>> Fact.model_construct(basis="assumed", by_year={"2019": True, "2022": ("none", "zero1")}).words
+        '2019: yes, 2022: none zero1'
+        """
+        return ", ".join(f"{year}: {_words(value)}" for year, value in self.by_year.items())
+
+
+class FactsProvenance(Provenance):
+    """Where some facts of software come from."""
+
+    facts: Annotated[tuple[Text, ...], Within(strict=False, min_length=1)]
+    """Fields of ``Release``."""
+    runs: Annotated[tuple[str, ...], Within(strict=False)] = ()
+    """Sources of measured runs with which an assumption is plausible; leave-out tests keep it."""
+
+    def __str__(self) -> str:
+        return ", ".join(self.facts)
+
+
+class Software(SourcedSpec):
+    """Software of one name, its releases by year."""
+
+    based_on: Id | None = None
+    """Software whose releases have all facts that this file does not state."""
+    sharded_by: Id | None = None
+    """The software by which it shards gradients or parameters (ZeRO 2, 3), where that has another name."""
+    unsharded_by: Id | None = None
+    """The software that it amounts to where nothing is sharded."""
+    without_images_by: Id | None = None
+    """The software that it amounts to where samples are no images."""
+    versions: dict[Year, Release] = fresh(dict)
+    """Facts by the first year that they hold from; a later release keeps what it does not state."""
+    provenance: Annotated[tuple[FactsProvenance, ...], Within(strict=False)] = ()
+    """Where every fact of ``versions`` comes from."""
+
+    def statements(self) -> Iterator[tuple[str, Provenance]]:
+        """Yield each fact that this file states, by its name."""
+        for each in self.provenance:
+            for fact in each.facts:
+                values = {
+                    year: getattr(release, fact)
+                    for year, release in sorted(self.versions.items())
+                    if fact in release.model_fields_set
+                }
+                where = {"basis": each.basis, "source": each.source, "note": each.note}
+                yield fact, Fact.model_construct(**where, by_year=values)
+
+    def check_together(self) -> None:
+        """Refuse a file that states no fact, a fact without provenance, and provenance of no fact."""
+        super().check_together()
+        if not self.versions and self.based_on is None:
+            raise ValueError("versions: expected the facts of a release, e.g. [versions.2024], or based_on")
+        stated = {fact for release in self.versions.values() for fact in release.model_fields_set}
+        explained = [fact for each in self.provenance for fact in each.facts]
+        for fact in sorted(stated.symmetric_difference(explained)):
+            if fact in stated:
+                raise ValueError(f"{fact}: no [[provenance]] names the fact; expected its basis and source")
+            raise ValueError(f"provenance of {fact}: no release states such a fact")
+
+    def stated_until(self, year: int) -> dict[str, Any]:
+        """Return the facts that this file states of a release; of an earlier year than any, of the first."""
+        first, *later = sorted(self.versions) or ("",)
+        known = [self.versions[first]] if first else []
+        known += [self.versions[since] for since in later if int(since) <= year]
+        return {fact: getattr(each, fact) for each in known for fact in each.model_fields_set}
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, tuple):
+        return " ".join(value)
+    if isinstance(value, bool):
+        return ("no", "yes")[value]
+    return value if isinstance(value, str) else f"{value:g}"
+
+
+@lru_cache(maxsize=1024)
+def parts(text: str) -> tuple[str, int | None]:
+    """Return the name and the year of ``NAME`` or ``NAME@YEAR``.
+
+    Raises
+    ------
+    InputError : a year that is not one
+
+    >>> parts("tensorflow-xla@2020"), parts("nemo")
+    (('tensorflow-xla', 2020), ('nemo', None))
+    """
+    name, at, year = text.partition("@")
+    if at and not (year.isdecimal() and len(year) == 4):
+        raise refusal("software.year", text=text, name=name)
+    return name, int(year) if at else None
+
+
+def with_year(name: str, year: int | None) -> str:
+    """Return ``NAME@YEAR``, or the name alone without a year; ``parts`` takes it apart."""
+    return name if year is None else f"{name}@{year:04}"
+
+
+def learned_year(text: str) -> int:
+    """Return the year of ``NAME`` or ``NAME@YEAR`` as the data-parallel model has learned of years.
+
+    >>> learned_year("pytorch@2025"), learned_year("pytorch@2020")
+    (2023, 2020)
+    """
+    _, year = parts(text)
+    return min(max(year or LATEST_YEAR, EARLIEST_YEAR), LATEST_YEAR)
+
+
+def usual_year(accelerator_year: int) -> int:
+    """Return the year of the software that an accelerator is usually trained with.
+
+    Parameters
+    ----------
+    accelerator_year : in which the accelerator came out
+
+    Examples
+    --------
+    A V100 came out in 2017, a K80 in 2014, before any software that was measured:
+
+    >>> usual_year(2017), usual_year(2014)
+    (2019, 2017)
+    """
+    return min(max(accelerator_year + USUAL_AGE, EARLIEST_YEAR), LATEST_YEAR)

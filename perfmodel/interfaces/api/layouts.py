@@ -1,0 +1,399 @@
+"""``perfmodel.layouts``: every way to share a transformer out over accelerators, the fastest first."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from perfmodel.core.candidates import TooManyCandidates
+from perfmodel.core.errors import InputError, refusal, unknown_name
+from perfmodel.core.files.tables import Record, Table, aligned, flat
+from perfmodel.core.problem import Words
+from perfmodel.core.records.arguments import COUNT, FLAG, TEXT, expect
+from perfmodel.core.units import show
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.software import DEFAULT_FOR_LAYOUTS
+from perfmodel.interfaces.api.ruled_out import RuledOut
+from perfmodel.interfaces.api.run_costs import Costs, costs_of, first_scenario
+from perfmodel.model.fitted.calibration import calibration
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.laid_out import LaidOut
+from perfmodel.model.options.layout import Layout, caveats
+from perfmodel.model.prediction.layout_numbers import Layouts as Evaluated
+from perfmodel.model.prediction.layout_numbers import job_of_layouts
+from perfmodel.model.prediction.layout_order import Timed, slower_than_first
+from perfmodel.model.prediction.memory_odds import stated_odds
+from perfmodel.model.prediction.open_options import left_open_by
+from perfmodel.model.setting.link_caveats import doubt_adapters
+from perfmodel.model.setting.resolve import Setting, resolve
+from perfmodel.model.transformers.evaluate import case_of_setting, fabric_of_setting, network_of, with_layout
+from perfmodel.model.transformers.figures import again_over_model
+from perfmodel.model.transformers.flags import flags
+from perfmodel.model.transformers.job import rows as chosen
+from perfmodel.model.transformers.layout_words import short
+from perfmodel.model.transformers.many import distinct
+from perfmodel.model.transformers.search import SearchResult, search
+from perfmodel.model.transformers.software import PRECISIONS
+from perfmodel.model.transformers.uncertainty import why_wider
+from perfmodel.workloads import workload as workload_named
+
+Precision = Literal["fp16", "bf16", "fp8"]
+SHOWN = 10
+"""Layouts of a table, unless more are asked for."""
+NICS_OF_ACCELERATOR = 4
+"""The most network adapters of a machine for each accelerator; AWS's p5 has so many."""
+ORDERED = 50
+"""Of the fastest layouts, which know how likely they are slower than the first."""
+SAME_TIME = 1e-8
+"""Relative difference of times that are the same."""
+DOUBLINGS = 6
+"""Of the accelerators, to see where something fits."""
+
+
+@dataclass(frozen=True)
+class LayoutRow:
+    """One layout, and what it takes; times in seconds."""
+
+    layout: dict[str, int | str]
+    """Degrees by name, ``sharding`` and ``recompute``."""
+    iteration_time: float
+    interval: dict[str, float]
+    """``low_80`` and ``high_80``, the former no less than peaks allow."""
+    terms: dict[str, float]
+    """Exposed times by the names of ``Prediction.terms``, which sum to ``iteration_time``."""
+    memory: dict[str, float]
+    """``bytes``, ``low_80``, ``high_80``, ``capacity``, ``fits_probability``, and what fills it, by name."""
+    mfu: float
+    """By the model's FLOP that are computed."""
+    mfu_nominal: float
+    """By what publications count, masked scores and embeddings too."""
+    hfu: float
+    """With what is computed again."""
+    tokens_per_second: float
+    bubble_fraction: float
+    """Share of the step in which stages wait for each other."""
+    flags: list[str]
+    """Options that start it, where the stack has such."""
+    caveats: list[str]
+    """What is possible and poor of it."""
+    slower_than_first: float | None = None
+    """Probability that it is slower than the first layout; None of the first, and beyond ``ORDERED``."""
+
+    @property
+    def words(self) -> str:
+        """The layout in short: degrees above 1, sharding and recomputation."""
+        return short(self.layout)
+
+
+@dataclass(frozen=True)
+class LayoutCell:
+    """The layouts of one degree of tensor parallelism on one number of stages."""
+
+    tensor_parallel: int
+    pipeline_parallel: int
+    iteration_time: float | None
+    """Of the fastest that fits [s]; None where none does."""
+    memory: float | None
+    """The least that any of them needs on its fullest rank [B]; None where there is none."""
+    reason: str
+    """Why none can be trained by: none fits, or what does not divide; empty where one can."""
+
+
+@dataclass(frozen=True, repr=False)
+class Layouts(Table):
+    """Layouts that fit, the fastest first."""
+
+    workload: str
+    machine: str
+    """The node, by its id."""
+    rows: tuple[LayoutRow, ...]
+    fitting: int
+    """Layouts that fit; ``rows`` holds the fastest of them."""
+    candidates: int
+    """Layouts that were timed."""
+    rejected: dict[str, int]
+    """How many a reason kept out: layouts that do not fit, and degrees that were not tried."""
+    capacity: float
+    """Memory of one accelerator [B]."""
+    ruled_out: RuledOut | None = None
+    """The fastest layout, where memory alone keeps it out."""
+    grid: tuple[LayoutCell, ...] = ()
+    """Of every degree of tensor parallelism on every number of stages that a layout has."""
+    question: Mapping[str, object] = field(default_factory=dict)
+    """What was asked for, by the parameters of ``layouts``."""
+    notes: tuple[str, ...] = ()
+    """What to know of the network."""
+    wider_because: tuple[str, ...] = ()
+    """What makes the intervals of all layouts wider than usual."""
+    economics: Costs | None = None
+    """Time, cost, energy and carbon of a run by the first layout, where asked for."""
+
+    def distinct(self) -> list[tuple[LayoutRow, int]]:
+        """Return the rows that differ in time, each the one of least memory, with how many more take as long.
+
+        More samples on more context-parallel ranks are often alike, and so is what replicas share where they
+        do so once in a step.
+        """
+        result: list[tuple[LayoutRow, int]] = []
+        for row in self.rows:
+            if result and math.isclose(result[-1][0].iteration_time, row.iteration_time, rel_tol=SAME_TIME):
+                result[-1] = (result[-1][0], result[-1][1] + 1)
+            else:
+                result.append((row, 0))
+        return result
+
+    def records(self) -> list[Record]:
+        """Return the rows, each on one line."""
+        return [flat(vars(row)) for row in self.rows]
+
+    def to_json(self) -> str:
+        """Return what ``perfmodel layouts --json`` prints."""
+        report = {name: value for name, value in vars(self).items() if name not in ("rows", "question")}
+        report |= {"layouts": [vars(row) for row in self.rows], "grid": [vars(cell) for cell in self.grid]}
+        report["ruled_out"] = None if self.ruled_out is None else asdict(self.ruled_out)
+        if self.economics is None:
+            del report["economics"]
+        return json.dumps(report, allow_nan=False)
+
+    def __repr__(self) -> str:
+        rows = [
+            (row.words, show(row.iteration_time, "s"), f"{row.mfu:.1%}") for row, _ in self.distinct()[:SHOWN]
+        ]
+        title = f"{self.workload} on {self.machine}: {self.fitting} of {self.candidates} layouts fit"
+        return aligned(title, ("layout", "iteration", "MFU"), rows)
+
+
+def layouts(
+    workload: str,
+    *,
+    gpus: int,
+    global_batch_size: int,
+    node: str | None = None,
+    accelerator: str | None = None,
+    inter_link: str | None = None,
+    nics: int | None = None,
+    connections: int | None = None,
+    network_cap: bool = True,
+    sequence_length: int | None = None,
+    framework: str = DEFAULT_FOR_LAYOUTS,
+    precision: Precision = "bf16",
+    lora: int | None = None,
+    top: int | None = None,
+    conditions: Conditions | None = None,
+    catalogue: Catalogue | None = None,
+) -> Layouts:
+    """Time every layout of a transformer on so many accelerators; those that fit, the fastest first.
+
+    Parameters
+    ----------
+    workload : a transformer, by name or the path of its ``config.json``
+    gpus : accelerators in all
+    global_batch_size : samples of one step
+    node : machine, by default the accelerator's usual one
+    accelerator : by default the machine's
+    inter_link, nics : between machines, by default the machine's
+    connections : over TCP between two machines; by default NCCL's 16
+    network_cap : whether the network limit of a rented machine holds, over its own link or another
+    sequence_length : tokens of a sample, by default the network's own
+    framework : NAME or NAME@YEAR: megatron-core, nemo, fsdp, torchtitan, ...
+    precision : of products: bf16, fp16 or fp8
+    lora : rank of adapters that are trained instead of the weights
+    top : so many layouts at most, by default all
+    conditions : prices, power and failures, and the length of a run whose cost by the first layout is told
+    catalogue : hardware to choose from; by default what comes with the package
+
+    Raises
+    ------
+    InputError : an unknown name, a network that is no transformer, or nothing that fits
+
+    Examples
+    --------
+    >>> found = layouts("llama-3-8b", gpus=8, node="dgx-h100", global_batch_size=64)
+    >>> found.rows[0].iteration_time <= found.rows[-1].iteration_time
+    True
+    """
+    expect(TEXT, workload=workload, framework=framework, precision=precision)
+    expect(TEXT.or_none, node=node, accelerator=accelerator, inter_link=inter_link)
+    expect(COUNT, gpus=gpus, global_batch_size=global_batch_size)
+    expect(COUNT.or_none, nics=nics, connections=connections, sequence_length=sequence_length)
+    expect(COUNT.or_none, top=top, lora=lora)
+    expect(FLAG, network_cap=network_cap)
+    if precision not in PRECISIONS:
+        raise unknown_name("precision", precision, PRECISIONS)
+    network = workload_named(workload, sequence_length)
+    network_of(network)  # refuses what is no transformer
+    known = Catalogue.of(catalogue)
+    if node is None and accelerator is None:
+        raise refusal("layout.no_machine")
+    if node is None and known.accelerator(str(accelerator)).usual_node is None:
+        raise refusal("machine.unusual", "accelerator", accelerator=accelerator)
+    options: dict[str, Any] = {
+        "workload": workload,
+        "node": node,
+        "accelerator": accelerator,
+        "inter_link": inter_link,
+        "nics": nics,
+        "connections": connections,
+        "network_cap": network_cap,
+        "sequence_length": sequence_length,
+        "framework": framework,
+        "precision": precision,
+        "lora": lora,
+    }
+    stated = {name: value for name, value in options.items() if value is not None}
+
+    def on(world: int) -> Setting:
+        return resolve(LaidOut(**stated, world_size=world, micro_batch_size=1), known)
+
+    setting = on(gpus)
+    own, held = setting.node.nics or 1, setting.node.accelerators
+    if setting.nics > (most := max(own, NICS_OF_ACCELERATOR * held)):
+        raise refusal(
+            "machine.nics",
+            nics=nics,
+            node=setting.node.id,
+            own=own,
+            most=most,
+            nics_of_accelerator=NICS_OF_ACCELERATOR,
+        )
+    result = search(setting, global_batch_size)
+    fitting = len(result.iteration_time)
+    if not fitting:
+        raise _nothing(setting, result, lambda world: search(on(world), global_batch_size))
+
+    def evaluated(layout: Layout) -> Evaluated:
+        job, case = with_layout(setting, layout), case_of_setting(setting, layout)
+        return job_of_layouts(job, case, calibration(), None, left_open_by(framework, {}))
+
+    rows = _rows(setting, evaluated(chosen(result.layouts, slice(top))))
+    new = evaluated(result.layout(0)).new
+    notes = list(network.notes)
+    if setting.domains > 1 and not network_cap:
+        doubt_adapters(setting.node, setting.inter_link, setting.nics, network_cap, notes)
+    answer = Layouts(
+        network.name,
+        _machine(setting),
+        _with_order(rows, setting, new.common),
+        fitting,
+        result.candidates,
+        result.rejected,
+        setting.accelerator.memory_capacity,
+        None if result.ruled_out is None else RuledOut.of(result.ruled_out),
+        _grid(result),
+        {**options, "gpus": gpus, "global_batch_size": global_batch_size},
+        tuple(notes),
+        tuple(why_wider(new)),
+    )
+    if conditions is None:
+        return answer
+    first = first_scenario(answer.rows[0].layout, answer.question)
+    return replace(answer, economics=costs_of(first, conditions, known))
+
+
+def _machine(setting: Setting) -> str:
+    """Return what a job runs on, and what limits its network."""
+    words = f"{setting.world_size} x {setting.accelerator.id}"
+    if setting.is_slice:
+        words += f", one slice joined by {setting.intra_link.id}"
+    link = fabric_of_setting(setting).inter_link
+    if setting.domains > 1 and link is not setting.inter_link:
+        words += f", a machine of which may send {show(setting.nics * link.bandwidth.value, 'B/s')}"
+    return words
+
+
+def _with_order(rows: list[LayoutRow], setting: Setting, scale: float) -> tuple[LayoutRow, ...]:
+    """Return rows that know how likely each is slower than the first, without the ledger's scale."""
+    near = rows[:ORDERED]
+    halves = [math.log(row.interval["high_80"] / row.iteration_time) / scale for row in near]
+    timed = [Timed(row.layout, row.iteration_time, half) for row, half in zip(near, halves, strict=True)]
+    network, job = setting.workload, (setting.accelerator.id, setting.software_name, setting.precision)
+    chances = slower_than_first(network.id, network_of(network)[1], job, timed)
+    later = (replace(row, slower_than_first=chance) for row, chance in zip(near[1:], chances, strict=True))
+    return rows[0], *later, *rows[ORDERED:]
+
+
+def _grid(result: SearchResult) -> tuple[LayoutCell, ...]:
+    def known(value: float) -> float | None:
+        return value if math.isfinite(value) else None
+
+    return tuple(
+        LayoutCell(*cell[:2], known(cell.iteration_time), known(cell.least_bytes), cell.reason)
+        for cell in result.grid
+    )
+
+
+def _nothing(setting: Setting, result: SearchResult, on: Callable[[int], SearchResult]) -> InputError:
+    """Return why nothing fits, and on how many accelerators something would."""
+    name, gpus, chip = setting.workload.name, setting.world_size, setting.accelerator
+    if not result.candidates:
+        rejected = Words("; ".join(result.rejected))
+        return refusal("layout.none", "gpus", name=name, gpus=gpus, rejected=rejected)
+    least, most = (f"{each / 2**30:.1f} GiB" for each in (result.least_bytes, chip.memory_capacity))
+    job = {"name": name, "gpus": gpus, "chip": chip.id, "least": least, "most": most}
+    for world in (gpus * 2**doubled for doubled in range(1, DOUBLINGS + 1)):
+        try:
+            more = on(world)
+        except (InputError, TooManyCandidates):  # nothing joins so many, or may
+            continue
+        if len(more.iteration_time):
+            first, time = more.layout(0).words(), float(more.iteration_time[0])
+            fast = {"layout": short(first), "time": show(time, "s")}
+            return refusal("layout.too_few", "gpus", **job, enough=world, **fast)
+    return refusal("layout.no_memory", "gpus", **job)
+
+
+def _rows(setting: Setting, evaluated: Evaluated) -> list[LayoutRow]:
+    """Return layouts with what each takes."""
+    job, layouts = evaluated.job, evaluated.ranks.layout
+    (model, length), adapts = network_of(setting.workload), setting.scenario.lora is not None
+    count, capacity, needed = len(layouts.sharding), job.need.capacity, job.need.bytes
+    kept = {"bytes": needed, "capacity": capacity, **stated_odds(needed, capacity)._asdict()}
+    idle = (job.terms["bubble_time"] + job.terms["unequal_stages_time"]) / job.iteration_time
+    figures = {"again": _again(setting, evaluated), "idle": idle, "time": job.iteration_time}
+    columns = (
+        (Layout._make(row) for row in zip(*layouts, strict=True)),
+        _each({**figures, **job.figures}, count),
+        _each({end: job.ends[end] for end in ("low_80", "high_80")}, count),
+        _each(job.terms, count),
+        _each({**kept, **job.need.rows}, count),
+    )
+    return [
+        LayoutRow(
+            layout.words(),
+            of["time"],
+            interval,
+            terms,
+            memory,
+            of["mfu"],
+            of["mfu_nominal"],
+            of["mfu"] * of["again"],
+            of["samples_per_second"] * length,
+            of["idle"],
+            [] if adapts else flags(setting.software_name, layout, model, length, setting.precision),
+            caveats(layout, model),
+        )
+        for layout, of, interval, terms, memory in zip(*columns, strict=True)
+    ]
+
+
+def _each(values: Mapping[str, Any], count: int) -> list[dict[str, float]]:
+    """Return the values of each of many layouts by name; a value may be an array, or a number all share."""
+    numbers = {name: value for name, value in values.items() if value is not None}
+    columns = [np.broadcast_to(value, (count,)).tolist() for value in numbers.values()]
+    return [dict(zip(numbers, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _again(setting: Setting, evaluated: Evaluated) -> Any:
+    """Return what layouts run over the model's FLOP, shape (layouts,): one number for a way to recompute."""
+    layouts, stack = evaluated.ranks.layout, evaluated.ranks.stack
+    first, way = distinct(layouts.recompute, stack.checkpoints_operations)
+    (model, length) = network_of(setting.workload)
+    each = [
+        again_over_model(model, chosen(layouts, row), chosen(stack, row), length) for row in first.tolist()
+    ]
+    return np.array(each)[way]

@@ -1,0 +1,87 @@
+"""A prediction with what may be asked beside it: time to a quality, time to a loss, money."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from perfmodel.model.prediction import Prediction, predict
+
+if TYPE_CHECKING:
+    from perfmodel.hardware.catalogue.store import Catalogue
+    from perfmodel.model.options.conditions import Conditions
+    from perfmodel.model.options.scenario import Scenario
+
+
+class Predicted(NamedTuple):
+    """What ``perfmodel predict`` answers; None is what nobody asked for."""
+
+    prediction: Prediction
+    time_to_target: dict[str, Any] | None = None
+    time_to_loss: dict[str, Any] | None = None
+    economics: dict[str, Any] | None = None
+
+    @property
+    def extras(self) -> dict[str, dict[str, Any]]:
+        """What was asked for beside the prediction, by its key in the JSON."""
+        return {name: value for name, value in self._asdict().items() if name != "prediction" and value}
+
+    def to_json(self) -> str:
+        """Return what ``perfmodel predict --json`` prints."""
+        text = self.prediction.to_json()
+        return json.dumps(json.loads(text) | self.extras) if self.extras else text
+
+
+def predicted(
+    scenario: Scenario,
+    catalogue: Catalogue,
+    *,
+    target: bool = False,
+    recipe: str | None = None,
+    tokens: float | None = None,
+    loss: float | None = None,
+    conditions: Conditions | None = None,
+) -> Predicted:
+    """Predict one training iteration, and what is asked beside it.
+
+    Parameters
+    ----------
+    target : whether the time to a published accuracy is asked for; a recipe asks for it too
+    recipe, tokens : how training to it goes, and for how many tokens where the recipe counts them; beside
+        ``conditions`` of no other length also those of the run whose costs are asked for
+    loss : to which the time of every way to update is asked for
+    conditions : prices, power and failures, where costs are asked for
+
+    Raises
+    ------
+    InputError : as ``predict``; nothing published for the network
+    """
+    if tokens is not None and conditions is not None and conditions.tokens is None:
+        for_cost_alone = not target and recipe is None
+        if for_cost_alone or conditions.epochs is conditions.samples is None:
+            conditions = conditions.model_copy(update={"tokens": tokens})
+        tokens = None if for_cost_alone else tokens
+    target = target or recipe is not None or tokens is not None
+    chosen: list[str] = []
+    if target:
+        from perfmodel.model.prediction.training.target import for_target, recipe_defaults, recipe_name
+
+        recipe, asked = recipe_name(scenario, recipe, tokens), scenario
+        scenario = for_target(scenario, recipe, catalogue, tokens)
+        chosen = recipe_defaults(asked, scenario)
+    prediction = predict(scenario, catalogue)
+    prediction.defaults.extend(chosen)
+    money = reached = lost = None
+    if conditions is not None:
+        from perfmodel.decide.economics import economics
+
+        money = economics(prediction, conditions, catalogue)
+    if target:
+        from perfmodel.model.prediction.training.target import time_to_target
+
+        reached = time_to_target(prediction, recipe, catalogue, tokens=tokens)
+    if loss is not None:
+        from perfmodel.model.prediction.training.time_to_loss import time_to_loss
+
+        lost = time_to_loss(prediction, loss, catalogue)
+    return Predicted(prediction, reached, lost, money)

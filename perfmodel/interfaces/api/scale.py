@@ -1,0 +1,216 @@
+"""``perfmodel.scale``: the same job on more and more accelerators."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from perfmodel.core.choices import LARGEST_WORLD_SIZE
+from perfmodel.core.errors import refusal
+from perfmodel.core.files.tables import Record, Table, aligned
+from perfmodel.core.units import counted, is_number, rate, show
+from perfmodel.model.options.keywords import scenario_from
+from perfmodel.model.options.scenario import AnyScenario
+from perfmodel.model.prediction import Prediction, predict
+from perfmodel.model.prediction.intervals.bound import CUT_BY
+from perfmodel.model.prediction.intervals.ratio import ratio_between
+from perfmodel.model.prediction.result import Interval, Ratio
+from perfmodel.model.step.terms import sent
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from perfmodel.hardware.catalogue.store import Catalogue
+    from perfmodel.model.fitted.calibration import Calibration
+    from perfmodel.model.options.keywords import Options
+
+COUNTS = (1, 2, 4, 8, 16, 32)
+COLUMNS = (
+    "world_size",
+    "iteration_time",
+    "samples_per_second",
+    "speedup",
+    "scaling_efficiency",
+    "exposed_communication_time",
+    "low_80",
+    "high_80",
+)
+
+
+@dataclass(frozen=True)
+class ScalingRow:
+    """One number of accelerators; times in seconds."""
+
+    world_size: int
+    iteration_time: float
+    samples_per_second: float
+    """Of the whole job."""
+    speedup: float
+    """Over one accelerator."""
+    scaling_efficiency: float
+    exposed_communication_time: float
+    scaling: Literal["weak", "strong"]
+    """Whether the batch of one accelerator is fixed, or that of the job."""
+    interval: Interval | None
+    """Of the iteration time [s]."""
+    low_80: float | None
+    """Lower end of the 80 % interval of the iteration time [s]."""
+    high_80: float | None
+    """Upper end of it."""
+    ratio: Ratio | None
+    """How many times as fast it is as the first row; None of that."""
+    fits: bool
+    """Whether the memory of an accelerator is enough."""
+    fits_probability: float
+    """How likely it is."""
+
+
+@dataclass(frozen=True, repr=False)
+class Scaling(Table):
+    """Throughput and efficiency against the number of accelerators."""
+
+    rows: tuple[ScalingRow, ...]
+    predictions: tuple[Prediction, ...]
+    """Of each row, all that there is to say."""
+
+    @property
+    def notes(self) -> list[str]:
+        """What must be known to read the table."""
+        return notes_of(self.predictions)
+
+    def records(self) -> list[Record]:
+        """Return the rows, without what is the same as another column."""
+        return [{name: getattr(row, name) for name in (*COLUMNS, "scaling", "fits")} for row in self.rows]
+
+    def to_json(self) -> str:
+        """Return what ``perfmodel scale --json`` prints: ``rows``; ``model`` and ``scenario`` of the last."""
+        rows = [
+            vars(row) | {name: _table(getattr(row, name)) for name in ("interval", "ratio")}
+            for row in self.rows
+        ]
+        last = self.predictions[-1]
+        return json.dumps({"rows": rows, "model": last.model, "scenario": last.scenario})
+
+    def __repr__(self) -> str:
+        last = self.predictions[-1]
+        asked, sample = last.scenario, last.sample
+        title = (
+            f"Scaling: {asked['workload']} on {asked['accelerator']}, {asked['precision']}, "
+            f"{asked['strategy']}, {last.scaling} scaling"
+        )
+        rows = [
+            (
+                str(row.world_size),
+                show(row.iteration_time, "s"),
+                rate(row.samples_per_second),
+                f"{row.scaling_efficiency:.1%}",
+            )
+            for row in self.rows
+        ]
+        return aligned(title, ("GPUs", "iteration", f"{sample}s/s", "efficiency"), rows, left=0)
+
+
+def scale(
+    scenario: AnyScenario | None = None,
+    *,
+    gpus: Iterable[int] = COUNTS,
+    catalogue: Catalogue | None = None,
+    constants: Calibration | None = None,
+    **options: Unpack[Options],
+) -> Scaling:
+    """Predict the same job on several numbers of accelerators.
+
+    Parameters
+    ----------
+    scenario : what is asked, or a mapping of its options
+    gpus : numbers of accelerators, in the order of the rows
+    catalogue, constants : as for ``predict``
+    options : of the scenario, over what it says
+
+    Raises
+    ------
+    InputError : as ``predict``; no number, or one that is not from 1 to 1,000,000; ``world_size``
+
+    Examples
+    --------
+    >>> found = scale(workload="resnet50", gpus=[1, 8, 64])
+    >>> [row.world_size for row in found.rows]
+    [1, 8, 64]
+    >>> round(found.rows[0].scaling_efficiency, 9)
+    1.0
+    """
+    counts = _checked(gpus)
+    if "world_size" in options:
+        raise refusal("scale.world_size", "gpus")
+    scenario = scenario_from(scenario, options)
+    predictions = tuple(
+        predict(scenario.model_copy(update={"world_size": count}), catalogue, constants) for count in counts
+    )
+    return scaling_of(counts, predictions)
+
+
+def scaling_of(counts: Sequence[int], predictions: tuple[Prediction, ...]) -> Scaling:
+    """Return the table of predictions that differ in the number of accelerators alone."""
+    rows = (_row(count, each, predictions[0]) for count, each in zip(counts, predictions, strict=True))
+    return Scaling(tuple(rows), predictions)
+
+
+def _checked(gpus: Iterable[int]) -> list[int]:
+    counts = list(gpus) if isinstance(gpus, Iterable) and not isinstance(gpus, str) else []
+    if not counts:
+        raise refusal("scale.gpus", "gpus", gpus=gpus)
+    for count in counts:
+        if not (is_number(count) and count == int(count) and 1 <= count <= LARGEST_WORLD_SIZE):
+            raise refusal("scale.count", "gpus", count=count, largest_world_size=LARGEST_WORLD_SIZE)
+    return [int(count) for count in counts]
+
+
+def _table(record: Interval | Ratio | None) -> dict[str, object] | None:
+    return None if record is None else record.model_dump()
+
+
+def _row(count: int, prediction: Prediction, first: Prediction) -> ScalingRow:
+    interval = prediction.interval
+    return ScalingRow(
+        world_size=count,
+        iteration_time=prediction.iteration_time,
+        samples_per_second=prediction.samples_per_second,
+        speedup=prediction.speedup,
+        scaling_efficiency=prediction.scaling_efficiency,
+        exposed_communication_time=sent(prediction.terms),
+        scaling=prediction.scaling,
+        interval=interval,
+        low_80=interval.low_80 if interval else None,
+        high_80=interval.high_80 if interval else None,
+        ratio=None if prediction is first else ratio_between(prediction, first, _gpus(first)),
+        fits=prediction.memory.fits,
+        fits_probability=prediction.memory.probability,
+    )
+
+
+def _gpus(prediction: Prediction) -> str:
+    return counted(prediction.scenario["world_size"], "GPU")
+
+
+def notes_of(predictions: Sequence[Prediction]) -> list[str]:
+    """Say how many times as fast the last prediction is as the first, and which intervals were cut."""
+    first, last = predictions[0], predictions[-1]
+    if last is first:
+        return _cut(predictions)
+    ratio = ratio_between(last, first, _gpus(first))
+    unfit = "" if first.memory.fits else f"; on {_gpus(first)} it {first.memory.verdict}"
+    return [f"{_gpus(last)}: {ratio.sentence}{unfit}", *_cut(predictions)]
+
+
+def _cut(predictions: Sequence[Prediction]) -> list[str]:
+    """Say which 80 % intervals end at what physics allows; no line where none does."""
+    counts: dict[str, list[str]] = {}
+    for each in predictions:
+        cut = each.interval
+        if cut is not None and cut.clipped_at is not None and cut.low_80 <= cut.clipped_at:
+            counts.setdefault(cut.clipped_by or "peaks and links", []).append(
+                str(each.scenario["world_size"])
+            )
+    return [f"80 % intervals cut at {CUT_BY[by]}: {', '.join(some)} GPUs" for by, some in counts.items()]

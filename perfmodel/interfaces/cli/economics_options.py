@@ -1,0 +1,99 @@
+"""The options of prices, power and failures, and the lines they print."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import click
+
+from perfmodel.core.records.options import declared
+from perfmodel.interfaces.cli.options import options_of
+from perfmodel.model.options.conditions import Conditions
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def economics_options(command: _Command, without: tuple[str, ...] = ()) -> _Command:
+    """Give a command every option of prices, power and failures, but for those that it has itself."""
+    every = (one for one in declared(Conditions).values() if one.field not in without)
+    return cost_option(options_of(every)(command))
+
+
+def cost_option(command: _Command) -> _Command:
+    """Give a command the flag by which costs are told even where no price is given."""
+    return click.option("--cost", "wanted", is_flag=True, help="Also money, energy and carbon.")(command)
+
+
+def price_options(command: _Command) -> _Command:
+    """Give a command what one machine costs, and what holds for many machines alike."""
+    prices = (declared(Conditions)[field] for field in ("price", "purchase_price"))
+    return options_of(prices)(conditions_options(command))
+
+
+def conditions_options(command: _Command) -> _Command:
+    """Give a command those that hold for many machines alike: none that says what one machine costs."""
+    return options_of(one for one in declared(Conditions).values() if one.info.plan)(command)
+
+
+def take_economics(options: dict[str, Any]) -> dict[str, Any] | None:
+    """Take the costs' options out of a command's; None where none of them was given."""
+    wanted = options.pop("wanted")
+    given = {
+        name: value for name in Conditions.model_fields if (value := options.pop(name, None)) is not None
+    }
+    return given if wanted or given else None
+
+
+def take_conditions(options: dict[str, Any]) -> Conditions:
+    """Take the conditions a command has options for out of its options."""
+    return Conditions(**{name: options.pop(name) for name in Conditions.model_fields if name in options})
+
+
+def show_economics(result: Mapping[str, Any]) -> None:
+    """Print what ``perfmodel.decide.economics.economics`` returns, at 80 columns."""
+    from rich.text import Text
+
+    from perfmodel.interfaces.cli.render import console, table
+    from perfmodel.interfaces.reports.figures import cost_rows
+
+    out = console()
+    rows = table("cost", "time", "USD", "kWh", "kg CO2")
+    for row in cost_rows(result):
+        rows.add_row(*row.values())
+    out.print(rows)
+    for line in (*_price(result["price"]), *_failures(result["reliability"])):
+        out.print(Text(line))
+    if result["assumed"]:
+        out.print(Text("assumed: " + "; ".join(result["assumed"])))
+    for line in result["unknown"]:
+        out.print(Text(f"unknown: {line}"))
+
+
+def _price(price: dict[str, Any] | None) -> list[str]:
+    if price is None:
+        return []
+    from perfmodel.decide.prices import Price, price_words
+
+    first, on_demand, where = price_words(Price(**price)).partition(" on demand, ")
+    lines = [f"{'price':<22}{first}{on_demand.removesuffix(', ')}"]
+    return [*lines, f"{'':<22}{where}"] if where else lines
+
+
+def _failures(reliability: dict[str, Any] | None) -> list[str]:
+    if reliability is None:
+        return []
+    from perfmodel.core.units import show
+    from perfmodel.interfaces.reports.figures import amount
+
+    interval = reliability["checkpoint_interval"]
+    best = "too short a run for a checkpoint to pay"
+    if interval is not None:
+        best = f"best to write a checkpoint every {show(interval, 's')}"
+    lines = [
+        f"{'goodput':<22}{reliability['goodput']:.1%} of the time is work kept",
+        f"{'failures':<22}one in {amount(reliability['failure_interval'], 1 / 3600)} h; {best}",
+    ]
+    if reliability["failures"] is not None:
+        lines.append(f"{'':<22}{reliability['failures']:.3g} expected in the run")
+    return lines

@@ -1,0 +1,111 @@
+"""The options that make up a scenario, shared by every command that predicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+import click
+
+from perfmodel.core.errors import InputError
+from perfmodel.core.files.reading import read_toml
+from perfmodel.core.records.options import Declared, declared
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.cli.spelling import Option
+from perfmodel.interfaces.cli.types import type_of, types_of
+from perfmodel.model.options.scenario import Scenario, laid_over
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+specs_option = click.option(
+    "--specs", multiple=True, metavar="DIR", help="Your own hardware specs, over the built-in."
+)
+
+
+def option_of(one: Declared, many: bool = False, **changed: Any) -> Callable[[_Command], _Command]:
+    """Return the option of a command that a class declares.
+
+    Parameters
+    ----------
+    one : as it is declared
+    many : whether it takes several values, joined by commas, where it is declared to take one
+    changed : settings of ``click.option`` that differ in a command, and ``name``, of its parameter there
+    """
+    flag = f"/--no-{one.name}" if one.type is bool else ""
+    words = one.words_with(lambda field: f"--{field.replace('_', '-')}")
+    settings = {
+        "type": None if flag else (types_of if many or one.many else type_of)(one),
+        "help": f"{words}  [default: {one.usual}]" if one.usual and not many else words,
+        "default": None,
+        "metavar": "FILE" if one.info.file else None,
+        "label": one.label,
+        "offers": one.info.offers,
+        "heading": one.heading,
+        "usual": "" if "help" in changed else one.usual,
+        "old": [f"--{one.info.old}"] if one.info.old else [],
+    }
+    if changed.get("required"):
+        del settings["default"]  # None would be a value
+    name = changed.pop("name", one.field)
+    if flag:
+        changed.pop("multiple", None)  # a flag has an option for each of its two values
+    return click.option(f"--{one.name}{flag}", name, cls=Option, **settings | changed)
+
+
+def options_of(
+    options: Iterable[Declared], many: bool = False, **changed: Any
+) -> Callable[[_Command], _Command]:
+    """Return what gives a command several options that a class declares."""
+
+    def give(command: _Command) -> _Command:
+        for one in reversed(list(options)):
+            command = option_of(one, many, **changed)(command)
+        return command
+
+    return give
+
+
+def scenario_option(field: str, many: bool = False, **changed: Any) -> Callable[[_Command], _Command]:
+    """Return one option of a scenario, as ``option_of`` does."""
+    return option_of(declared(Scenario)[field], many, **changed)
+
+
+def scenario_options(*without: str) -> Callable[[_Command], _Command]:
+    """Return what gives a command the options of a scenario, a file of them, and hardware of one's own.
+
+    Parameters
+    ----------
+    without : fields for which the command has an option of its own
+    """
+
+    def give(command: _Command) -> _Command:
+        command = click.option(
+            "--scenario", "scenario_file", metavar="FILE", help="TOML file with any of these options."
+        )(specs_option(command))
+        return options_of(one for one in declared(Scenario).values() if one.field not in without)(command)
+
+    return give
+
+
+def scenario_from(options: dict[str, Any]) -> Scenario:
+    """Return the scenario of a file, if one is given, with the options laid over it.
+
+    Raises
+    ------
+    InputError : a file that cannot be read, an unknown key, a value that does not fit
+    """
+    options = {key: value for key, value in options.items() if value is not None}
+    file = options.pop("scenario_file", None)
+    options.pop("specs", None)
+    written = read_toml(file) if file is not None else {}
+    if not written:
+        return Scenario.model_construct(**options)  # the options above have checked each value
+    try:
+        return Scenario(**laid_over(written, options))
+    except InputError as error:
+        raise error.under(file) from None
+
+
+def catalogue_from(specs: tuple[str, ...]) -> Catalogue:
+    """Return the built-in hardware with a user's folders laid over it."""
+    return Catalogue(specs) if specs else Catalogue.built_in()

@@ -1,0 +1,47 @@
+"""One prediction as Markdown, to paste into a proposal or a review."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from perfmodel.core.files.tables import markdown_table
+from perfmodel.core.units import show
+from perfmodel.interfaces.reports.figures import (
+    cost_rows,
+    figures,
+    interval_lines,
+    target_lines,
+    term_rows,
+    unfit,
+)
+from perfmodel.model.prediction.result import Prediction
+
+
+def prediction_markdown(
+    prediction: Prediction, reached: dict[str, Any] | None = None, money: dict[str, Any] | None = None
+) -> str:
+    """Return a prediction, with its time to a target and its costs where they are given."""
+    whole = prediction.iteration_time
+    terms = [
+        {"iteration": label, "time": show(time, "s"), "share": f"{time / whole:.1%}"}
+        for label, time in term_rows(prediction)
+    ]
+    terms.append({"iteration": "iteration time", "time": show(whole, "s"), "share": "100.0%"})
+    report = [*interval_lines(prediction), *figures(prediction), *target_lines(reached)]
+    facts = [{"figure": label, "value": value} for label, value in report]
+    heading = [unfit(prediction), prediction.headline]
+    parts = [*(f"**{line}**" for line in heading if line), markdown_table(terms), markdown_table(facts)]
+    if money is not None:
+        parts.append(markdown_table(cost_rows(money)))
+        if money["price"]:
+            from perfmodel.decide.prices import Price, price_words
+
+            parts.append(f"Price: {price_words(Price(**money['price']))}")
+    parts.append(prediction.verdict)
+    if prediction.defaults:
+        parts.append("Defaults taken: " + ", ".join(f"`{option}`" for option in prediction.defaults))
+    parts += [f"Note: {warning}" for warning in prediction.warnings]
+    if money is not None:
+        parts += [f"Assumed: {line}" for line in money["assumed"]]
+        parts += [f"Unknown: {line}" for line in money["unknown"]]
+    return "\n\n".join(part.rstrip() for part in parts)

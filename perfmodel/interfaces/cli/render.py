@@ -1,0 +1,170 @@
+"""Plain text for people, at 80 columns."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from perfmodel.core.units import NOTHING, rate, show, show_range, shown_part
+from perfmodel.interfaces.reports.figures import figures, interval_lines, overflows, target_lines, unfit
+from perfmodel.model.prediction.memory_odds import short_verdict
+from perfmodel.model.prediction.result import Prediction
+from perfmodel.model.step.terms import TERMS
+
+if TYPE_CHECKING:
+    from perfmodel.interfaces.api.scale import Scaling
+
+IF_IT_FITTED = "iteration, if it fitted"
+LABEL = 22
+"""Columns of a label, in front of its value."""
+
+
+class _Output(Console):
+    """Standard output."""
+
+    def on_broken_pipe(self) -> None:
+        """Let the command handle a closed pipe; rich would exit with 1."""
+        raise BrokenPipeError
+
+
+def console() -> Console:
+    """Standard output; 80 columns where it is not a terminal."""
+    plain = _Output(highlight=False)
+    return plain if plain.is_terminal else _Output(highlight=False, width=80)
+
+
+def table(*columns: str, left: int = 1) -> Table:
+    """An empty table whose first ``left`` columns are text and the rest numbers."""
+    made = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    for index, name in enumerate(columns):
+        made.add_column(name, justify="left" if index < left else "right", overflow="fold")
+    return made
+
+
+def show_prediction(prediction: Prediction, reached: dict[str, Any] | None = None) -> None:
+    """Print one prediction, with the time to a target where it was asked for."""
+    out = console()
+    if line := unfit(prediction):
+        lines_to(out, line, style="bold")
+    out.print(Text(prediction.headline), style="bold")
+    out.print(Text(f"{prediction.placement}; {_network(prediction)}"))
+    rows = table("iteration" if prediction.memory.fits else IF_IT_FITTED, "time", "share")
+    for name, time in prediction.terms.items():
+        busy = prediction.layout is None and TERMS[name].kind == "busy"
+        if time > (0 if busy else NOTHING * prediction.iteration_time):
+            rows.add_row(TERMS[name].label, show(time, "s"), f"{time / prediction.iteration_time:.1%}")
+    rows.add_section()
+    rows.add_row("iteration time", show(prediction.iteration_time, "s"), _mode(prediction))
+    out.print(rows)
+    if prediction.traffic and (prediction.layout is not None or len(prediction.traffic) > 1):
+        out.print(_traffic(prediction))
+    for label, value in [*interval_lines(prediction), *figures(prediction), *target_lines(reached)]:
+        lines_to(out, value, f"{label:<{LABEL}}")
+    out.print()
+    out.print(Text(prediction.verdict))
+    if prediction.defaults:
+        out.print(Text("defaults taken: " + ", ".join(prediction.defaults)))
+    for warning in prediction.warnings:
+        out.print(Text(f"note: {warning}"))
+
+
+def _traffic(prediction: Prediction) -> Table:
+    """What each group of ranks sends."""
+    rows = table("what travels", "ranks", "messages", "each", "in all", "shows", left=1)
+    for row in prediction.traffic:
+        name = f"{row.group}: {row.collective}"
+        times = show(row.time, "s"), shown_part(row.exposed_time, prediction.iteration_time)
+        rows.add_row(name, str(row.ranks), _count(row.messages), _decimal(row.message_bytes), *times)
+    return rows
+
+
+def _count(messages: float) -> str:
+    """Return a number of messages, of few also what is less than one."""
+    return f"{messages:.3g}" if messages < 10 else f"{messages:,.0f}"
+
+
+def _decimal(amount: float) -> str:
+    """Return bytes in one kind of unit for a whole column, powers of ten as of links."""
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if amount >= size:
+            return f"{amount / size:.3g} {unit}"
+    return f"{amount:.3g} B"
+
+
+def filled(text: str, width: int, start: str = "") -> str:
+    """Return text wrapped to ``width`` characters, behind a label and indented as far."""
+    return textwrap.fill(
+        text,
+        width,
+        initial_indent=start,
+        subsequent_indent=" " * len(start),
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
+
+
+def lines_to(out: Console, text: str, start: str = "", style: str = "") -> None:
+    """Print text on as many lines as it fills, behind a label."""
+    out.print(Text(filled(text, out.width, start)), style=style)
+
+
+def _network(prediction: Prediction) -> str:
+    asked = prediction.scenario
+    between = f"{asked['nics']} x {asked['inter_link']}"
+    if asked["world_size"] == 1:
+        return f"{between} to the servers" if asked["servers"] else "no communication"
+    if asked["accelerators_per_node"] == 1:
+        return f"{between} between"
+    inside = f"{asked['intra_link']} inside"
+    if (asked["nodes"] == 1 and not asked["servers"]) or asked["inter_link"] is None:
+        return inside
+    return f"{inside}, {between} between"
+
+
+def _mode(prediction: Prediction) -> str:
+    return "from specs" if prediction.mode == "specs" else prediction.mode
+
+
+def show_scaling(scaling: Scaling) -> None:
+    """Print a scaling table, with notes under it."""
+    out = console()
+    last = scaling.predictions[-1]
+    asked = last.scenario
+    out.print(
+        Text(
+            f"{asked['workload']} on {asked['accelerator']}, {asked['precision']}, {asked['strategy']}, "
+            f"{last.scaling} scaling; {last.model} model"
+        ),
+        style="bold",
+    )
+    if lacking := overflows(scaling.predictions):
+        out.print(Text(lacking), style="bold")
+    out.print(Text(_network(max(scaling.predictions, key=lambda each: each.scenario["world_size"]))))
+    shown = table(
+        "GPUs", "iteration", "80 % interval", "samples/s", "speed-up", "efficiency", "exposed", "fits", left=0
+    )
+    shown.padding = (0, 1, 0, 0)
+    for row in scaling.rows:
+        shown.add_row(
+            str(row.world_size),
+            show(row.iteration_time, "s"),
+            show_range(row.interval.low_80, row.interval.high_80, "s") if row.interval else "-",
+            rate(row.samples_per_second),
+            f"{row.speedup:.2f}",
+            f"{row.scaling_efficiency:.1%}",
+            shown_part(row.exposed_communication_time, row.iteration_time),
+            short_verdict(row.fits_probability),
+        )
+    out.print(shown)
+    for note in scaling.notes:
+        out.print(Text(note))
+    at = f"at {asked['world_size']} GPUs " if len(scaling.rows) > 1 else ""
+    out.print(Text(at + last.verdict))
+    out.print(Text("defaults taken: " + ", ".join(last.defaults)))
+    for warning in last.warnings:
+        out.print(Text(f"note: {warning}"))

@@ -1,0 +1,66 @@
+"""A click option with the fields that pages need; older spellings work but are not shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from perfmodel.core.records.options import Offers
+
+
+class Option(click.Option):
+    """An option that also takes ``old`` spellings, which its help does not show."""
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        *,
+        old: Sequence[str] = (),
+        label: str = "",
+        offers: Offers | None = None,
+        usual: str = "",
+        heading: str = "",
+        **settings: Any,
+    ) -> None:
+        """Take the names of the option, which are shown, and the old ones; the rest as of ``OptionInfo``."""
+        super().__init__([*names, *old], **settings)
+        self.old, self.label, self.offers, self.usual = tuple(old), label, offers, usual
+        self.heading = heading
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return the lines of the help."""
+        with self._without_old():
+            return super().get_help_record(ctx)
+
+    def get_error_hint(self, ctx: click.Context | None) -> str:
+        """Return the option as an error names it."""
+        with self._without_old():
+            return super().get_error_hint(ctx)  # type: ignore[arg-type,unused-ignore]
+
+    @contextmanager
+    def _without_old(self) -> Iterator[None]:
+        every = self.opts
+        self.opts = [name for name in every if name not in self.old]
+        try:
+            yield
+        finally:
+            self.opts = every
+
+
+class Shell(click.Command):
+    """A command whose help lists options below the headings of their classes."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, those without a heading last."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for each in self.get_params(ctx):
+            record = each.get_help_record(ctx)
+            if record is not None:
+                sections.setdefault(getattr(each, "heading", ""), []).append(record)
+        rest = sections.pop("", [])
+        for heading, records in (*sections.items(), ("Options", rest)):
+            with formatter.section(heading):
+                formatter.write_dl(records)

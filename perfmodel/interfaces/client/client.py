@@ -1,0 +1,325 @@
+"""The calls of ``import perfmodel``, each of which asks a service and returns what the function does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perfmodel.core.errors import InputError, refusal
+from perfmodel.core.records.arguments import NUMBER, TABLE, TEXT, expect
+from perfmodel.interfaces.calls import Calls
+from perfmodel.interfaces.client.bodies import body_of, conditions_of, quote_of, scenario_options
+from perfmodel.interfaces.client.connection import Connection, refusal_of
+from perfmodel.interfaces.client.files import Files
+from perfmodel.interfaces.client.report import Report, TableReport
+from perfmodel.interfaces.register import command
+from perfmodel.model.options.keywords import scenario_from
+from perfmodel.model.options.scenario import AnyScenario, Scenario, laid_over, options_of
+from perfmodel.model.prediction import Prediction
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from perfmodel.decide.comparison import Comparison
+    from perfmodel.decide.planning.fleets import Fleets
+    from perfmodel.decide.quote import Checked, Quote
+    from perfmodel.equations.distribution import Distribution
+    from perfmodel.equations.sgd_variants import StragglerPrediction
+    from perfmodel.interfaces.api.collective import Collectives
+    from perfmodel.interfaces.api.layouts import Layouts
+    from perfmodel.interfaces.api.predict import Predicted
+    from perfmodel.interfaces.api.scale import Scaling
+    from perfmodel.interfaces.api.stragglers import Stragglers
+    from perfmodel.model.options.conditions import Conditions
+    from perfmodel.model.options.keywords import Options, SizedOptions
+    from perfmodel.model.prediction.collectives.collective import Collective
+
+    AnyConditions = Conditions | Mapping[str, Any] | None
+
+OF_SEVERAL = {
+    "strategy": "strategies",
+    "algorithm": "algorithms",
+    "precision": "precisions",
+    "local_batch_size": "local_batch_sizes",
+}
+"""What a plan may choose from, and a fleet has one of."""
+
+
+class Client(Calls):
+    """A service elsewhere, asked as ``import perfmodel`` is.
+
+    Every call takes what the function of its name takes, but ``catalogue`` and ``constants``, and returns
+    the same.  Files that options name are read on this machine and travel with the request.  One client may
+    serve several threads; each has a connection of its own, which stays open.
+
+    Parameters
+    ----------
+    url : where the service listens, e.g. ``http://127.0.0.1:8080``
+    token : bearer token, where the service takes one
+    timeout : seconds to wait for an answer
+    specs : hardware of your own, as tables: ``{"links": {"mine": {...}}}``
+
+    Raises
+    ------
+    InputError : no such address; of its methods, what the function would refuse
+    ServiceError : of its methods: nobody answers, or not to this request
+
+    Examples
+    --------
+    >>> client = Client("http://127.0.0.1:8080")
+    >>> client.predict(workload="vgg16", gpus=8)  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        token: str | None = None,
+        timeout: float = 60.0,
+        specs: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Take the address; nothing is sent yet."""
+        expect(TEXT, url=url)
+        expect(TEXT.or_none, token=token)
+        expect(NUMBER, timeout=timeout)
+        expect(TABLE.or_none, specs=specs)
+        self.url, self._specs = url, specs
+        self._connection = Connection(url, token, timeout)
+
+    def predict(self, scenario: AnyScenario | None = None, **options: Unpack[SizedOptions]) -> Prediction:
+        """Return what ``perfmodel.predict`` does."""
+        return Prediction.model_validate(self._of_scenario("predict", scenario_from(scenario, options)))
+
+    def predicted(
+        self,
+        scenario: AnyScenario | None = None,
+        *,
+        target: bool = False,
+        recipe: str | None = None,
+        tokens: float | None = None,
+        loss: float | None = None,
+        conditions: AnyConditions = None,
+    ) -> Predicted:
+        """Return a prediction with what is asked beside it: time to a target, to a loss, and money."""
+        from perfmodel.interfaces.api.predict import Predicted
+
+        beside = {"time_to_target": target or None, "recipe": recipe, "tokens": tokens, "time_to_loss": loss}
+        answer = self._of_scenario(
+            "predict", scenario_from(scenario, {}), **beside, conditions=conditions_of(conditions)
+        )
+        extras = {name: answer.pop(name, None) for name in Predicted._fields[1:]}
+        return Predicted(Prediction.model_validate(answer), **extras)
+
+    def predict_many(
+        self, scenarios: Iterable[AnyScenario], fields: Sequence[str] | None = None
+    ) -> list[Report]:
+        """Return a report of each scenario, in one request; of a bad one ``error``.
+
+        Parameters
+        ----------
+        fields : keys to send; by default all of a prediction
+        """
+        files = Files()
+        rows = [
+            scenario_options(each, files)
+            if isinstance(each, Scenario)
+            else body_of(files.of_scenario(options_of(each)))  # which the service looks at: it may be bad
+            for each in scenarios
+        ]
+        answer = self._asked("predict", files, scenarios=rows, fields=fields and list(fields))
+        return [Report(each) for each in answer["results"]]
+
+    def scale(
+        self, scenario: AnyScenario | None = None, *, gpus: Iterable[int] = (), **options: Unpack[Options]
+    ) -> Scaling:
+        """Return what ``perfmodel.scale`` does."""
+        from perfmodel.interfaces.api.scale import COUNTS, scaling_of
+
+        counts = [each.item() if hasattr(each, "item") else each for each in gpus] or list(COUNTS)
+        first = scenario_from(scenario, options)
+        results = self.predict_many(laid_over(_plain(first), {"world_size": count}) for count in counts)
+        for each in results:
+            if "error" in each:
+                raise refusal_of(each.error)
+        return scaling_of(counts, tuple(map(Prediction.model_validate, results)))
+
+    def compare(
+        self,
+        *scenarios: AnyScenario,
+        names: Sequence[str] | None = None,
+        conditions: AnyConditions = None,
+        time_to_target: bool = False,
+        recipe: str | None = None,
+    ) -> Comparison:
+        """Return what ``perfmodel.compare`` does."""
+        from perfmodel.decide.comparison import Case, Comparison
+
+        if any(isinstance(each, Case) for each in scenarios):
+            raise refusal("client.case")
+        files = Files()
+        answer = self._asked(
+            "compare",
+            files,
+            scenarios=[scenario_options(scenario_from(each, {}), files) for each in scenarios],
+            names=None if names is None else list(names),
+            conditions=conditions_of(conditions),
+            time_to_target=time_to_target or None,
+            recipe=recipe,
+        )
+        return Comparison.model_validate(answer)
+
+    def collective(self, name: str = "all-reduce", **options: Any) -> Collective | Collectives:
+        """Return what ``perfmodel.collective`` does."""
+        from perfmodel.interfaces.api.collective import Collectives
+        from perfmodel.model.prediction.collectives.collective import Collective
+
+        answer = self._asked("collective", Files(), name=name, **options)
+        if isinstance(answer, list):
+            return Collectives(tuple(map(Collective.model_validate, answer)))
+        return Collective.model_validate(answer)
+
+    def layouts(self, workload: str, *, conditions: AnyConditions = None, **options: Any) -> Layouts:
+        """Return what ``perfmodel.layouts`` does."""
+        from perfmodel.interfaces.api.layouts import Layouts
+
+        files = Files()
+        asked = files.of_scenario({"workload": workload, **options})
+        answer = self._asked("layouts", files, conditions=conditions_of(conditions), **asked)
+        answer["rows"] = answer.pop("layouts")
+        answer["question"] = {"workload": workload, **options}
+        return _typed(Layouts, answer)  # type: ignore[no-any-return]
+
+    def stragglers(
+        self, variant: str = "all", *, distribution: str | Distribution | None = None, **options: Any
+    ) -> Stragglers | StragglerPrediction:
+        """Return what ``perfmodel.stragglers`` does."""
+        from perfmodel.interfaces.client.workers import stragglers_of
+
+        files = Files()
+        asked = {"distribution": files.of_times(distribution)} if distribution is not None else {}
+        answer = self._asked("stragglers", files, variant=variant, **asked, **options)
+        return stragglers_of(answer, distribution, options)
+
+    def sweep(
+        self,
+        scenario: AnyScenario | None = None,
+        *,
+        columns: Sequence[str] | None = None,
+        **options: Any,
+    ) -> TableReport:
+        """Return the rows of ``perfmodel.sweep``, its ``scenarios``, ``refused`` and ``notes``."""
+        files = Files()
+        crossed = laid_over({} if scenario is None else _plain(scenario), options)
+        given = {"columns": None if columns is None else list(columns)}
+        return TableReport(self._asked("sweep", files, **given, **files.of_scenario(crossed)))
+
+    def plan(self, workload: str = "resnet50", *, conditions: AnyConditions = None, **options: Any) -> Report:
+        """Return what ``to_json`` of ``perfmodel.plan`` says."""
+        files = Files()
+        asked = files.of_scenario({"workload": workload, **options})
+        return Report(self._asked("plan", files, conditions=conditions_of(conditions), **asked))
+
+    def fleets(
+        self, have: str, buy: str | Sequence[str] = (), *, conditions: AnyConditions = None, **options: Any
+    ) -> Fleets:
+        """Return what ``perfmodel.fleets`` does."""
+        from perfmodel.decide.planning.fleets import Fleets
+
+        files = Files()
+        wanted = [buy] if isinstance(buy, str) else list(buy)
+        several = {many: [options.pop(one)] for one, many in OF_SEVERAL.items() if one in options}
+        asked = files.of_scenario({**several, **options})
+        answer = self._asked(
+            "plan", files, have=have, buy=wanted, conditions=conditions_of(conditions), **asked
+        )
+        return Fleets.model_validate(answer)
+
+    def check_quote(
+        self, quote: Quote | str | Path | Mapping[str, Any], *, calibration: str | Path | None = None
+    ) -> list[Checked]:
+        """Return what ``perfmodel.check_quote`` does, also of a quote's file, its table, or an example."""
+        from perfmodel.decide.quote import Checked
+
+        files = Files()
+        own = None if calibration is None else files.add(calibration)
+        answer = self._asked("check-quote", files, quote=quote_of(quote, files), calibration=own)
+        return [Checked.model_validate(claim) for claim in answer["claims"]]
+
+    def trace_summary(self, *files: str | Path, **options: Any) -> Report:
+        """Return what ``perfmodel trace summary --json`` prints of files or folders of this machine."""
+        from perfmodel.evidence.traces.read import files_of
+
+        traces, more = Files(), Files()
+        for file in files_of([str(file) for file in files]):
+            traces.add(file)
+        asked = more.of_scenario(options)
+        answer = self._asked("trace/summary", more, traces=traces.contents, **asked)
+        return Report(traces.in_answer(answer))
+
+    def validate(self, kind: str = "training", **options: Any) -> Report:
+        """Return what ``to_json`` of ``perfmodel.validate`` says."""
+        return Report(self.ask("validate", body_of({"kind": kind, **options})))
+
+    def specs(self, kind: str = "accelerators", name: str | None = None) -> Any:
+        """Return what ``perfmodel specs list --json`` prints, or of a name ``specs show``."""
+        return self._asked("specs", Files(), kind=kind, name=name)
+
+    def workloads(self, word: str | None = None, *, name: str | None = None, **options: Any) -> Any:
+        """Return what ``perfmodel workloads list --json`` prints, or of ``name=`` ``workloads show``."""
+        files = Files()
+        return self._asked("workloads", files, word=word, name=files.of_network(name), **options)
+
+    def answer_of(self, name: str, given: Mapping[str, Any]) -> Any:
+        """Return the answer to a command of the register, whose fields were given.
+
+        Raises
+        ------
+        InputError : what the function would refuse
+        """
+        one, files = command(name), Files()
+        one.request(**given)  # refuses here what needs no service
+        return _typed(one.answer, self._asked(one.path, files, **files.of_request(one.request, given)))
+
+    def ask(self, command: str, body: Mapping[str, Any]) -> Any:
+        """Return what a command answers to a body, which is sent as it is.
+
+        Raises
+        ------
+        InputError : the command cannot be answered so; the service's words
+        ServiceError : nobody answers, or not to this request
+        """
+        import json
+
+        return json.loads(self._connection.post(command, json.dumps(body).encode()))
+
+    def _of_scenario(self, command: str, scenario: Scenario, **beside: Any) -> Any:
+        files = Files()
+        return self._asked(command, files, **scenario_options(scenario, files), **beside)
+
+    def _asked(self, command: str, files: Files, **options: Any) -> Any:
+        """Ask with the files and the hardware of this machine; None leaves an option out."""
+        body = body_of(options)
+        if files.contents:
+            body["files"] = files.contents
+        if self._specs is not None:
+            body["specs"] = dict(self._specs)
+        try:
+            return files.in_answer(self.ask(command, body))
+        except InputError as error:
+            raise InputError(
+                *(replace(each, said=files.in_answer(each.said)) for each in error.problems)
+            ) from None
+
+
+def _plain(scenario: AnyScenario) -> dict[str, Any]:
+    if isinstance(scenario, Scenario):
+        return scenario.model_dump(exclude_unset=True)
+    return options_of(scenario)
+
+
+def _typed(kind: Any, table: Any) -> Any:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind).validate_python(table)

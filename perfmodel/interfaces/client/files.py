@@ -1,0 +1,144 @@
+"""Files of this machine that go along with a request: under names of their own, which the answer has not.
+
+A name in a request is ``file-1/my net.csv``: no two are the same, and what a network is called, which is the
+name of its file without the ending, stays as it is.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from perfmodel.core.files.attachments import Content, sent_content
+from perfmodel.core.files.reading import read_bytes
+from perfmodel.core.records.options import Declared, declared
+from perfmodel.equations.distribution import Distribution, Empirical
+from perfmodel.model.options.run import Run
+from perfmodel.model.options.scenario import Scenario, field_of
+from perfmodel.workloads.catalogue import is_file
+
+LARGEST = 1 << 30
+"""Bytes of a file that is sent; the service says how many it takes."""
+LAW_OF_A_FILE = "empirical"
+
+
+class Files:
+    """Files of one request, by the names that they have in it."""
+
+    def __init__(self) -> None:
+        """Take none yet."""
+        self.contents: dict[str, Content] = {}
+        self._paths: dict[str, str] = {}
+        """As they were given, by their names in the request."""
+
+    def of_scenario(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return options of a scenario or a plan, with files under the names that the request has for them.
+
+        Which options name files is what ``core/records/options`` declares; each may have several values.
+
+        Raises
+        ------
+        InputError : a file that cannot be read
+        """
+        return {name: self._each(naming().get(field_of(str(name))), value) for name, value in options.items()}
+
+    def of_request(self, request: type, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields of a request, with files under the names that they have in it.
+
+        Raises
+        ------
+        InputError : a file that cannot be read
+        """
+        kinds = _naming(declared(request))
+        return {name: self._each(kinds.get(name), value) for name, value in given.items()}
+
+    def of_law(self, text: Any) -> Any:
+        """Return the text of a law of times, of which ``empirical:FILE`` has a file."""
+        law, colon, path = str(text).partition(":")
+        if not isinstance(text, str) or law.strip() != LAW_OF_A_FILE or not path:
+            return text
+        return f"{law}{colon}{self.add(path.removeprefix('file='))}"
+
+    def of_times(self, law: Any) -> Any:
+        """Return a law of times as a text; the sample of a ``Distribution`` goes along as a file."""
+        if not isinstance(law, Distribution):
+            return self.of_law(law)
+        if not isinstance(law, Empirical):
+            pairs = zip(law.law.parameters, law.values, strict=True)
+            return f"{law.name}:" + ",".join(f"{key}={value!r}" for key, value in pairs)
+        times = "\n".join(map(repr, law.sample)).encode()
+        return f"{LAW_OF_A_FILE}:{self._taken(law.source, 'sample.txt', times)}"
+
+    def of_network(self, name: Any) -> Any:
+        """Return the name of a network, which may be a file or a folder with a ``config.json``."""
+        if not isinstance(name, (str, Path)) or not is_file(str(name)):
+            return name
+        path = Path(name)
+        if os.path.isfile(path / "config.json"):
+            path /= "config.json"
+        if path.name == "config.json":  # such a network is called by its folder
+            return self._taken(str(name), f"{path.resolve().parent.name}.json", read_bytes(path, LARGEST))
+        content = read_bytes(path, LARGEST)
+        if path.suffix.lower() == ".onnx":
+            from perfmodel.workloads.onnx_file import without_weights
+
+            content = without_weights(path, content)
+        return self._taken(str(name), path.name, content)
+
+    def add(self, path: str | Path) -> str:
+        """Take a file along; return its name in the request.
+
+        Raises
+        ------
+        InputError : it cannot be read
+        """
+        return self._taken(str(path), Path(path).name, read_bytes(path, LARGEST))
+
+    def in_answer(self, answer: Any) -> Any:
+        """Return an answer, or what is wrong, with files by the names that they have on this machine."""
+        if not self._paths:
+            return answer
+        if isinstance(answer, str):
+            for sent, path in self._paths.items():
+                answer = answer.replace(sent, path)
+            return answer
+        if isinstance(answer, list):
+            return [self.in_answer(each) for each in answer]
+        if isinstance(answer, dict):
+            return {self.in_answer(key): self.in_answer(value) for key, value in answer.items()}
+        return answer
+
+    def _each(self, take: str | None, value: Any) -> Any:
+        if take is None or value is None:
+            return value
+        if isinstance(value, (list, tuple)):
+            return [self._each(take, each) for each in value]
+        if take == "law":
+            return self.of_law(value)
+        return self.of_network(value) if take == "network" else self.add(value)
+
+    def _taken(self, path: str, name: str, content: bytes) -> str:
+        for sent, known in self._paths.items():
+            if known == path:
+                return sent
+        sent = f"file-{len(self._paths) + 1}/{name}"
+        self._paths[sent] = path
+        self.contents[sent] = sent_content(content)
+        return sent
+
+
+@cache
+def naming() -> dict[str, str]:
+    """Return the options that may name a file, by their fields: a file, a network or a law of times."""
+    return _naming({**declared(Run), **declared(Scenario)})
+
+
+def _naming(fields: Mapping[str, Declared]) -> dict[str, str]:
+    return {
+        field: "file" if one.info.file else "law" if one.info.law else "network"
+        for field, one in fields.items()
+        if one.info.file or one.info.law or one.info.offers == "workloads"
+    }

@@ -1,0 +1,292 @@
+"""The figures of a prediction by label: what text, Markdown and a page say of it in the same words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from perfmodel.core.units import counted, dollars, duration, many, rate, show, shown_part, without_rounding
+from perfmodel.decide.economics import spans
+from perfmodel.decide.prices import Price, hour_words
+from perfmodel.model.prediction.intervals.bound import clipped_words
+from perfmodel.model.prediction.result import Interval, Prediction
+from perfmodel.model.step.memory import listed
+from perfmodel.model.step.terms import TERMS, sent
+from perfmodel.model.transformers.flops import NOMINAL_WORDS
+from perfmodel.model.transformers.layout_words import short
+from perfmodel.workloads.recipes.epochs_to_target import outside_published
+
+if TYPE_CHECKING:
+    from perfmodel.interfaces.api.layouts import Layouts
+    from perfmodel.interfaces.api.ruled_out import RuledOut
+
+REMEDIES = 5
+"""Changes by which a layout comes to fit, the cheapest."""
+MEMORY_ROWS = 3
+"""Uses of memory in a summary, the largest; JSON has them all."""
+
+
+def overflow(prediction: Prediction) -> str | None:
+    """Return that a job hardly fits its memory, or does not; None where it rather fits."""
+    memory = prediction.memory
+    return None if memory.fits else f"{memory.verdict.upper()}: {_held(prediction)}"
+
+
+def overflows(predictions: Sequence[Prediction]) -> str | None:
+    """Return at which numbers of accelerators a job does not fit, and by how much; None where all fit."""
+    lacking = [each for each in predictions if not each.memory.fits]
+    if not lacking:
+        return None
+    first, *more = lacking
+    if len(lacking) == len(predictions) and len({each.memory.bytes for each in lacking}) == 1:
+        return overflow(first)
+    needs = [overflow(first), *(f"{each.memory.bytes / 2**30:.1f}" for each in more)]
+    counts = [counted(each.scenario["world_size"], "GPU") for each in lacking]
+    return ", ".join(f"{need} at {count}" for need, count in zip(needs, counts, strict=True))
+
+
+def unfit(prediction: Prediction) -> str | None:
+    """Return the same for the first line, with the largest batch that does; None where it fits."""
+    line, largest = overflow(prediction), prediction.memory.largest_local_batch_size
+    what = "batch" if prediction.layout is None else "micro-batch"
+    most = f"the largest {what} that does is {largest}" if largest else f"not even a {what} of 1 does"
+    return line and f"{line}; {most}"
+
+
+def _held(prediction: Prediction) -> str:
+    """Return the memory that a job takes, of that which there is."""
+    memory = prediction.memory
+    whose = "per accelerator"
+    if memory.devices:
+        _, others = memory.devices
+        whose = f"on GPU 0, {others.bytes / 2**30:.1f} on each of the others"
+    return f"{memory.bytes / 2**30:.1f} of {memory.capacity / 2**30:.1f} GiB {whose}"
+
+
+def interval_lines(prediction: Prediction) -> list[tuple[str, str]]:
+    """Where the time lies, and what makes that wider than usual, by label."""
+    result = prediction.interval
+    if result is None:
+        return []
+    lines = [
+        ("80 % interval", f"{show(result.low_80, 's')} to {show(result.high_80, 's')}"),
+        ("95 % interval", interval_95(result)),
+    ]
+    if result.clipped_at is not None:
+        lines.append(("cut at", clipped_words(result)))
+    return lines + [("" if i else "wider because", why) for i, why in enumerate(result.wider_because)]
+
+
+def interval_95(interval: Interval) -> str:
+    """Return the 95 % interval, or why there is none."""
+    if interval.low_95 is None or interval.high_95 is None:
+        return f"not stated: {interval.no_95}"
+    return f"{show(interval.low_95, 's')} to {show(interval.high_95, 's')}"
+
+
+def target_lines(reached: dict[str, Any] | None) -> list[tuple[str, str]]:
+    """Return how long training to a target takes and by which recipe, by label."""
+    if reached is None:
+        return []
+    amount = f"{reached['amount']:,.0f} {reached['unit']}"
+    first = show(reached["time"], "s")
+    if amount not in reached["recipe_words"]:
+        first += f" for {amount}"
+    if not reached["within_range"]:
+        first += f", at a batch {outside_published(*reached['batch_sizes'])}"
+    lines = [first, f"{reached['recipe_words']} (--recipe)"]
+    if reached["tokens"]:
+        lines.append(f"{reached['steps']:,} steps")
+    for phase in reached["phases"]:
+        of = f"{phase['amount']:,.0f} samples of {phase['sequence_length']} tokens"
+        lines.append(f"{show(phase['time'], 's')} for {of}")
+    if reached["note"]:
+        lines.append(reached["note"])
+    if rate := reached["learning_rate"]:
+        beyond = "" if rate["within_published"] else "; beyond the batches the rule was shown for"
+        lines.append(
+            f"learning rate {rate['learning_rate']:.4g} by the {rate['rule']} rule, after "
+            f"{rate['warm_up_epochs']:g} epochs of warm-up from {rate['warm_up_from']:g}{beyond}"
+        )
+    return [("" if i else "time to target", line) for i, line in enumerate(lines)]
+
+
+def figures(prediction: Prediction) -> list[tuple[str, str]]:
+    """Return label and value of everything else in a prediction; what does not fit has no throughput."""
+    return [*(_reached(prediction) if prediction.memory.fits else []), *memory_lines(prediction)]
+
+
+def _reached(prediction: Prediction) -> list[tuple[str, str]]:
+    """What a job that runs comes to: throughput, scaling, utilisation."""
+    unit = f"{prediction.sample}s"
+    report: list[tuple[str, str]] = [("model", prediction.model)] if prediction.model else []
+    report += [("throughput", f"{rate(prediction.samples_per_second)} {unit}/s")]
+    report += update_lines(prediction)
+    if prediction.tokens_per_second:
+        report.append(("", f"{rate(prediction.tokens_per_second)} tokens/s"))
+    if prediction.scenario["world_size"] > 1:
+        against = "1 accelerator" if prediction.layout is None else "1 replica"
+        kind, exposed = prediction.scaling, shown_part(sent(prediction.terms), prediction.iteration_time)
+        report += [
+            ("speed-up", f"{prediction.speedup:.2f}"),
+            (
+                "scaling efficiency",
+                f"{prediction.scaling_efficiency:.1%} ({kind} scaling, against {against})",
+            ),
+            (
+                "communication",
+                f"{show(prediction.communication_time, 's')}, {exposed} of it not hidden behind computation",
+            ),
+        ]
+    if prediction.epoch_time:
+        first = prediction.epoch_start_time
+        before = f", {show(first, 's')} more before its first batch" if first else ""
+        report.append(("epoch", show(prediction.epoch_time, "s") + before))
+    if prediction.startup_time is not None:
+        report.append(("start-up", start_up_line(prediction.startup)))
+    report += utilisation_lines(prediction)
+    if prediction.bubble_fraction:
+        report.append(("pipeline", f"stages wait {prediction.bubble_fraction:.1%} of the iteration"))
+    return report
+
+
+def memory_lines(prediction: Prediction) -> list[tuple[str, str]]:
+    """Return what a job takes of the memory, and what fills it, by label."""
+    memory = prediction.memory
+    what = "batch" if prediction.layout is None else "a micro-batch of"
+    word = memory.verdict.replace("does not fit", "DOES NOT FIT")
+    fits = f"{word}, up to {what} {memory.largest_local_batch_size}" if memory.fits else word
+    report = [("memory", f"{_held(prediction)}; {fits}")]
+    if memory.low_80 is not None and memory.high_80 is not None:
+        ends = f"{memory.low_80 / 2**30:.1f} to {memory.high_80 / 2**30:.1f} GiB with 80 % confidence"
+        wider = ", ".join(f"--{name}" for name in memory.not_stated)
+        report.append(("", f"{ends}; less wide with {wider}" if wider else ends))
+    if uses := listed(memory.rows):
+        report.append(("", ", ".join(f"{label} {size / 2**30:.1f}" for label, size in uses[:MEMORY_ROWS])))
+    return report
+
+
+def utilisation_lines(prediction: Prediction) -> list[tuple[str, str]]:
+    """Return utilisation as computed, by publications' count, and with what is computed again, by label."""
+    mfu, nominal, hfu = prediction.mfu, prediction.mfu_nominal, prediction.hfu
+    lines = [("utilisation (MFU)", f"{mfu:.1%} of the {prediction.scenario['precision']} peak")]
+    if nominal is not None and nominal != mfu:
+        words = "as most publications count" if prediction.tokens_per_second is None else NOMINAL_WORDS
+        lines.append(("", f"{nominal:.1%} {words} (nominal)"))
+    if hfu is not None and hfu > mfu:
+        lines.append(("", f"{hfu:.1%} with what is computed again (HFU)"))
+    return lines
+
+
+def start_up_line(parts: dict[str, float]) -> str:
+    """Return what a job takes before its first iteration, with what each part stands on."""
+    from perfmodel.model.prediction.training.start_up import BASIS
+
+    listed = (f"{name} {show(time, 's')} ({BASIS[name]})" for name, time in parts.items() if time)
+    return f"{show(sum(parts.values()), 's')}: {', '.join(listed)}"
+
+
+def update_lines(prediction: Prediction) -> list[tuple[str, str]]:
+    """Return how often parameters are updated, and by how old gradients, by label."""
+    if prediction.updates_per_second is None or prediction.update_bounds is None:
+        return []
+    bounds, gradients = prediction.update_bounds, prediction.gradients_per_update
+    each = "1 gradient" if gradients == 1 else f"{gradients} gradients"
+    line = f"{rate(prediction.updates_per_second)}/s, of {each} each"
+    low, high = rate(bounds.low), rate(bounds.high)
+    if bounds.status != "exact" and low != high:
+        line += f"; between {low} and {high}"
+    fresh = prediction.fresh_fraction
+    known = "" if fresh is None else f"; {fresh:.1%} of gradients fresh"
+    return [("updates", line), ("staleness", f"{prediction.mean_staleness:.2f} updates on average{known}")]
+
+
+def term_rows(prediction: Prediction) -> list[tuple[str, float]]:
+    """Label and time of every term that takes any [s]."""
+    whole = prediction.iteration_time
+    return [
+        (TERMS[name].label, time) for name, time in prediction.terms.items() if without_rounding(time, whole)
+    ]
+
+
+def cost_rows(money: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Return time, money, energy and carbon of an iteration, an epoch and the run.
+
+    Parameters
+    ----------
+    money : of ``perfmodel.decide.economics.economics``
+    """
+    return [
+        {
+            "cost": _run(span) if name == "run" else name,
+            "time": show(span["time"], "s"),
+            "USD": amount(span["cost"]),
+            "kWh": amount(span["energy"]),
+            "kg CO2": amount(span["carbon"], 1e-3),
+        }
+        for name, span in spans(money).items()
+    ]
+
+
+def _run(span: Mapping[str, Any]) -> str:
+    if span["epochs"] is not None:
+        return f"run of {span['epochs']:g} epochs"
+    if span.get("tokens") is not None:
+        return f"run of {many(span['tokens'])} tokens"
+    return f"run of {span['samples']:.6g} samples"
+
+
+def run_words(length: str, money: Mapping[str, Any], time: float, ends: tuple[float, float] | None) -> str:
+    """Return how long a run takes and what it costs, as a sentence.
+
+    Parameters
+    ----------
+    length : so many tokens, in words
+    money : of ``economics``, with a run
+    time, ends : of one step and of its 80 % interval [s], where that is known
+    """
+    run = money["run"]
+    low, high = (1.0, 1.0) if ends is None else (end / time for end in ends)
+    words = f"{length} take {duration(run['time'])}"
+    if ends:
+        words += f" ({duration(run['time'] * low)} to {duration(run['time'] * high)} with 80 % confidence)"
+    cost = run["cost"]
+    if cost is None:
+        return f"{words}; no price is known: give --price."
+    spread = f" ({dollars(cost * low)} to {dollars(cost * high)})" if ends else ""
+    return f"{words} and cost {dollars(cost)}{spread}, at {hour_words(Price(**money['price']))}."
+
+
+def run_of_layouts(answer: Layouts) -> str | None:
+    """Return how long the run takes by the first of some layouts, and its cost; None without a length."""
+    if answer.economics is None or (run := answer.economics["run"]) is None:
+        return None
+    length = f"{many(run['tokens'])} tokens" if run["tokens"] else f"{many(run['samples'])} samples"
+    best = answer.rows[0]
+    return run_words(
+        length, answer.economics, best.iteration_time, (best.interval["low_80"], best.interval["high_80"])
+    )
+
+
+def ruled_out_lines(layout: RuledOut | None) -> list[str]:
+    """Return the fastest of all layouts, where memory keeps it out, and what would make it fit."""
+    if layout is None:
+        return []
+    passes = f"{layout.layout['micro_batch_size']} x {layout.layout['accumulation_steps']}"
+    name = f"{short(layout.layout)}, {passes}, {show(layout.iteration_time, 's')}"
+    first = f"faster, but for {layout.memory / 2**30:.1f} GiB: {name}"
+    changes = [
+        f"{each.change}: {each.slowdown:+.0%} time, {each.memory / 2**30:.1f} GiB"
+        for each in layout.remedies[:REMEDIES]
+    ]
+    if not changes:
+        return [first, "no one or two changes make it fit"]
+    return [first, f"it fits with {changes[0]}", *(f"          or {each}" for each in changes[1:])]
+
+
+def amount(value: float | None, scale: float = 1.0) -> str:
+    """Return an amount of money, energy or carbon as people write it; a dash where it is not known."""
+    if value is None:
+        return "-"
+    value *= scale
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"

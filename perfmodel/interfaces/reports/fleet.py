@@ -1,0 +1,138 @@
+"""The page of a comparison of fleets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from perfmodel.core.units import dollars, duration, rate, show
+from perfmodel.decide.planning.fleets.result import FleetOption, Fleets
+from perfmodel.decide.planning.fleets.verdict import name_of, payback_words
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.reports.page import Listing, Page, Span, Spans
+from perfmodel.interfaces.reports.sources import sources_behind
+from perfmodel.model.options.conditions import Conditions
+
+
+def page_of_fleets(answer: Fleets, command: str | None, catalogue: Catalogue) -> Page:
+    """Return what a report says of a comparison of fleets.
+
+    Parameters
+    ----------
+    command : what repeats it, in a shell
+    catalogue : hardware that was compared
+    """
+    tables = (_options(answer), _costs(answer), _mixed(answer))
+    caveats = list(dict.fromkeys(line for one in (answer.have, *answer.options) for line in one.notes))
+    return Page(
+        question=f"What would add to {answer.headline}?",
+        answer=answer.words,
+        charts=[_speeds(answer)],
+        tables=[table for table in tables if table.rows],
+        assumptions=[line for line in answer.notes if line.startswith("assumed")],
+        notes=[
+            *(line for line in answer.notes if not line.startswith("assumed")),
+            *caveats,
+            *(f"left out: {one.option}: {one.reason}" for one in answer.left_out),
+        ],
+        sources=sources_behind(_asked(answer), catalogue, Conditions()),
+        command=command,
+    )
+
+
+def _asked(answer: Fleets) -> list[dict[str, Any]]:
+    """Options of a scenario for each kind of machine that was compared."""
+    kinds = {kind.name: kind for one in (answer.have, *answer.options) for kind in one.kinds}
+    return [
+        {
+            "workload": answer.workload,
+            "node": kind.node,
+            "accelerator": kind.accelerator,
+            "world_size": kind.gpus,
+        }
+        for kind in kinds.values()
+    ]
+
+
+def _speeds(answer: Fleets) -> Spans:
+    spans = [
+        Span(name_of(one), ratio.value, ratio.low_80, ratio.high_80, f"{ratio.value:.2f} ({ratio.words})")
+        for one in answer.options
+        if (ratio := one.ratio) is not None
+    ]
+    return Spans("How many times as fast", spans, "80 % intervals; the line is what there is", line=1.0)
+
+
+def _options(answer: Fleets) -> Listing:
+    return Listing(
+        "Options",
+        ("option", "network", "GPUs", "samples a step", "iteration", "samples/s", "times as fast", "run"),
+        [
+            [
+                name_of(one),
+                one.network or "-",
+                str(one.gpus),
+                f"{one.global_batch_size:,}",
+                show(one.iteration_time, "s"),
+                rate(one.samples_per_second),
+                "" if one.ratio is None else f"{one.ratio.value:.3g}",
+                "-" if one.run_time is None else duration(one.run_time),
+            ]
+            for one in (answer.have, *answer.options)
+        ],
+        texts=2,
+    )
+
+
+def _costs(answer: Fleets) -> Listing:
+    return Listing(
+        "What it costs, and when it pays back",
+        ("option", "pays back", "what", "USD", "USD/h", "of a run [USD]", "worth up to [USD]"),
+        [
+            [
+                name_of(one),
+                payback_words(one),
+                _items(one),
+                _dollars(None if one.purchase is None else one.purchase.capital),
+                _dollars(None if one.purchase is None else one.purchase.rent),
+                _dollars(one.cost_of_run),
+                _dollars(one.worth),
+            ]
+            for one in answer.options
+        ],
+        texts=3,
+    )
+
+
+def _items(one: FleetOption) -> str:
+    if one.purchase is None:
+        return ""
+    items = [
+        f"{item.count} x {item.what} at {dollars(item.each)}{'/h' if item.basis == 'rent' else ''}"
+        for item in one.purchase.items
+    ]
+    return "; ".join([*items, *one.purchase.unknown])
+
+
+def _dollars(amount: float | None) -> str:
+    return "-" if amount is None else rate(amount)
+
+
+def _mixed(answer: Fleets) -> Listing:
+    mixed = [one for one in (answer.have, *answer.options) if len(one.kinds) > 1]
+    return Listing(
+        "A step of mixed fleets",
+        ("fleet", "machines", "samples a GPU", "own work", "exposed exchange", "step of the fleet"),
+        [
+            [
+                name_of(one),
+                f"{kind.machines} x {kind.name}",
+                f"{kind.samples_per_gpu:.4g}",
+                show(kind.own_time, "s"),
+                show(kind.exposed_time, "s"),
+                show(one.iteration_time, "s"),
+            ]
+            for one in mixed
+            for kind in one.kinds
+        ],
+        texts=2,
+    )

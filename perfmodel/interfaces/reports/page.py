@@ -1,0 +1,173 @@
+"""One page, as HTML that opens alone or as Markdown: what a report says, whatever it is of."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from perfmodel.core.errors import refusal
+from perfmodel.core.files.templating import bar, render
+from perfmodel.core.files.writing import check_writable, write_whole
+
+TEMPLATES = {".html": "page.html.j2", ".htm": "page.html.j2", ".md": "page.md.j2", ".markdown": "page.md.j2"}
+WIDTH = 40
+"""Characters of a bar in Markdown."""
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A table of words and of numbers with their units."""
+
+    heading: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    texts: int = 1
+    """Columns that hold text, from the left; the others stand to the right."""
+
+
+@dataclass(frozen=True)
+class Shares:
+    """A bar of parts that make a whole."""
+
+    heading: str
+    parts: Sequence[tuple[str, float, str]]
+    """Label, share of the whole, and the part in words."""
+
+    @property
+    def drawn(self) -> list[tuple[str, float, str]]:
+        """Colour, width [%] and words of each part."""
+        return bar([(share, f"{label}: {words}") for label, share, words in self.parts])
+
+    @property
+    def legend(self) -> list[tuple[str, str]]:
+        """Colour and words of each part."""
+        return [(colour, words) for colour, _, words in self.drawn]
+
+    @property
+    def words(self) -> str:
+        """All parts in words."""
+        return ", ".join(f"{label} {words}" for label, _, words in self.parts)
+
+    @property
+    def lines(self) -> list[str]:
+        """The parts as lines of text."""
+        wide = max(len(label) for label, *_ in self.parts)
+        return [
+            f"{label:<{wide}}  {'█' * round(WIDTH * share):<{WIDTH}} {words}"
+            for label, share, words in self.parts
+        ]
+
+
+@dataclass(frozen=True)
+class Span:
+    """A value within its interval."""
+
+    label: str
+    value: float | None
+    low: float | None
+    high: float | None
+    words: str
+    mark: float | None = None
+    """A value to hold it against."""
+
+
+@dataclass(frozen=True)
+class Spans:
+    """Values with their intervals on one axis."""
+
+    heading: str
+    spans: Sequence[Span]
+    caption: str
+    line: float | None = None
+    """Where all of them have a line: the first case, a deadline."""
+    logarithmic: bool = False
+    """Whether equal steps are equal factors, from below the least value; else the axis begins at 0."""
+
+    @cached_property
+    def _ends(self) -> tuple[float, float]:
+        every = [(span.value, span.low, span.high, span.mark) for span in self.spans]
+        known = [end for ends in (*every, (self.line,)) for end in ends if end]
+        return (min(known) / 1.1 if self.logarithmic else 0.0), max(known) * 1.02
+
+    def at(self, value: float) -> float:
+        """Return where a value lies, in percent of the axis."""
+        least, most = self._ends
+        if self.logarithmic:
+            return 100 * math.log(value / least) / math.log(most / least)
+        return 100 * value / most
+
+    @property
+    def lines(self) -> list[str]:
+        """The spans as lines of text."""
+        wide = max(len(span.label) for span in self.spans)
+        return [f"{span.label:<{wide}}  {self._drawn(span)} {span.words}" for span in self.spans]
+
+    def _drawn(self, span: Span) -> str:
+        def cell(value: float) -> int:
+            return min(WIDTH - 1, int(WIDTH * self.at(value) / 100))
+
+        cells = ["·"] * WIDTH
+        if span.low is not None and span.high is not None:
+            for index in range(cell(span.low), cell(span.high) + 1):
+                cells[index] = "─"
+        for value, sign in ((self.line, "│"), (span.value, "●"), (span.mark, "◆")):
+            if value is not None:
+                cells[cell(value)] = sign
+        return "".join(cells)
+
+
+@dataclass(frozen=True)
+class Page:
+    """What a report says."""
+
+    question: str
+    answer: Sequence[str]
+    """Sentences, the answer itself first."""
+    charts: Sequence[Shares | Spans]
+    tables: Sequence[Listing]
+    assumptions: Sequence[str]
+    notes: Sequence[str]
+    sources: Sequence[str]
+    command: str | None
+    """What repeats it, in a shell."""
+
+    def text(self, suffix: str) -> str:
+        """Return the page as HTML or Markdown.
+
+        Parameters
+        ----------
+        suffix : of its file, a key of ``TEMPLATES``
+        """
+        return render(
+            TEMPLATES[suffix],
+            page=self,
+            version=sys.modules["perfmodel"].__version__,
+            spans=lambda chart: isinstance(chart, Spans),
+        )
+
+
+def check_page(path: Path) -> None:
+    """Refuse early a file that no page can be written to.
+
+    Raises
+    ------
+    InputError : neither ``.html`` nor ``.md``, or it cannot be written
+    """
+    if path.suffix.lower() not in TEMPLATES:
+        raise refusal("report.ending", "report", path=path)
+    check_writable(path)
+
+
+def write_page(path: Path, page: Page) -> None:
+    """Write a page, whole or not at all.
+
+    Raises
+    ------
+    InputError : as ``check_page``
+    """
+    check_page(path)
+    write_whole(path, page.text(path.suffix.lower()))

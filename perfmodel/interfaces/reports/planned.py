@@ -1,0 +1,200 @@
+"""The page of a search for machines."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from typing import Any
+
+from perfmodel.core.records.options import declared
+from perfmodel.core.units import UNITS, dollars, duration, many, rate, show, three_digits
+from perfmodel.decide.planning import SearchResult
+from perfmodel.decide.planning.front import evenly_spaced
+from perfmodel.decide.planning.goal import Goal, options_of
+from perfmodel.decide.planning.plan_verdict import named, notes, verdict
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.reports.page import Listing, Page, Span, Spans
+from perfmodel.interfaces.reports.sources import sources_behind
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.run import Run
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.transformers.layout_words import short
+
+Row = Mapping[str, Any]
+
+_PARTS = ("conditions", "options", "meant")
+"""Of what is asked, which have options of their own."""
+MOST = 10
+"""Plans of the front, evenly spread and the one chosen among them, and machines not chosen; ``plan --json``
+has all."""
+
+
+def page_of_plan(result: SearchResult, command: str | None, catalogue: Catalogue) -> Page:
+    """Return what a report says of a search.
+
+    Parameters
+    ----------
+    command : what repeats it, in a shell
+    catalogue : hardware that was searched
+    """
+    first, *more = verdict(result)
+    chosen, front = result.chosen, result.front
+    spread = evenly_spaced(len(front), MOST)
+    shown = [row for index, row in enumerate(front) if index in spread or row == chosen]
+    rejected, unpriced = result.rejected[:MOST], result.unpriced[:MOST]
+    tables = (
+        _front(shown, len(front)),
+        _rejected(rejected, len(result.rejected)),
+        _unpriced(unpriced, len(result.unpriced)),
+        _prices(result, {row["name"] for row in [*shown, *rejected]}),
+    )
+    asked = [] if chosen is None else [options_of(chosen, result.goal.workload, result.goal.options)]
+    return Page(
+        question=_question(result.goal),
+        answer=[first, *more],
+        charts=[_times(shown, result)] if shown else [],
+        tables=[table for table in tables if table.rows],
+        assumptions=[f"asked: {', '.join(_assumed(result.goal))}"],
+        notes=notes(result),
+        sources=sources_behind(asked, catalogue, result.goal.conditions),
+        command=command,
+    )
+
+
+def _front(rows: Sequence[Row], whole: int) -> Listing:
+    return Listing(
+        f"None is both faster and cheaper than these{_of(rows, whole)}",
+        ("plan", "how", "batch", "samples/s", "run", "at 80 %", "cost", "kWh"),
+        [[named(row), _way(row), *_figures(row)] for row in rows],
+        texts=2,
+    )
+
+
+def _way(row: Row) -> str:
+    return f"{short(row['layout'])} {row['precision']}" if row["layout"] else str(row["precision"])
+
+
+def _rejected(rows: Sequence[Row], whole: int) -> Listing:
+    return Listing(
+        f"Why not others{_of(rows, whole)}",
+        ("best plan of each other machine", "why not", "run", "cost", "times the samples/s", "at 80 %"),
+        [
+            [
+                named(row),
+                row["why"],
+                duration(row["run_time"]),
+                _cost(row),
+                three_digits(row["ratio"]["value"]),
+                _ends(row["ratio"]),
+            ]
+            for row in rows
+        ],
+        texts=2,
+    )
+
+
+def _ends(ratio: Row) -> str:
+    low, high = ratio["low_80"], ratio["high_80"]
+    return "-" if low is None else f"{three_digits(low)} to {three_digits(high)}"
+
+
+def _unpriced(rows: Sequence[Row], whole: int) -> Listing:
+    """Machines without a price, and what one may cost to be as good as the plan chosen."""
+    cells = [
+        [
+            row["name"],
+            str(row["best"]["world_size"]),
+            duration(row["best"]["run_time"]),
+            "-" if row["worth_usd_per_hour"] is None else f"{row['worth_usd_per_hour']:,.4g}",
+        ]
+        for row in rows
+    ]
+    columns = ("machine without a known price (--price)", "GPUs", "run", "as good as the chosen below, USD/h")
+    return Listing(f"Price unknown{_of(rows, whole)}", columns, cells)
+
+
+def _of(shown: Sequence[Row], whole: int) -> str:
+    return "" if len(shown) == whole else f" ({len(shown)} of {whole})"
+
+
+def _prices(result: SearchResult, names: Container[str]) -> Listing:
+    """Where the prices of the machines named here come from."""
+    columns = ("provider", "region", "date", "source")
+    rows = [
+        [price["name"], *(price[key] or "-" for key in columns), f"{price['usd_per_hour']:,.4g}"]
+        for price in result.prices()
+        if price["name"] in names
+    ]
+    return Listing("Prices", ("one node", "of", *columns[1:], "USD/h"), rows, texts=5)
+
+
+def _question(goal: Goal) -> str:
+    limits = []
+    if goal.deadline is not None:
+        limits.append(f"within {duration(goal.deadline)}")
+    if goal.budget is not None:
+        limits.append(f"for at most {dollars(goal.budget)}")
+    return f"What to hire to train {goal.workload}{' ' if limits else ''}{' and '.join(limits)}?"
+
+
+def _figures(row: Row) -> list[str]:
+    late, energy = row["run_time_high_80"], row["energy"]
+    return [
+        f"{row['global_batch_size']:,}",
+        rate(row["samples_per_second"]),
+        duration(row["run_time"]),
+        "-" if late is None else duration(late),
+        _cost(row),
+        "-" if energy is None else f"{energy:,.3g}",
+    ]
+
+
+def _cost(row: Row) -> str:
+    return "unknown" if row["cost"] is None else dollars(row["cost"])
+
+
+def _times(rows: Sequence[Row], result: SearchResult) -> Spans:
+    spans = [
+        Span(
+            f"{row['nodes']} x {row['name']}",
+            row["run_time"],
+            row["run_time_low_80"],
+            row["run_time_high_80"],
+            f"{duration(row['run_time'])}, {_cost(row)}",
+        )
+        for row in rows
+    ]
+    deadline = result.goal.deadline
+    caption = "Time of the run with its 80 % interval; equal steps are equal factors."
+    if deadline is not None:
+        caption += f"  The dashed line is the deadline of {duration(deadline)}."
+    return Spans("How long each takes", spans, caption, deadline, logarithmic=True)
+
+
+def _assumed(goal: Goal) -> list[str]:
+    """What was asked, and conditions taken, by the names and in the units of options."""
+    known = (
+        (declared(Run), vars(goal)),
+        (declared(Conditions), goal.conditions.model_dump()),
+        (declared(Scenario), goal.options),
+    )
+    return [
+        f"--no-{one.name}" if values[field] is False else f"--{one.name} {_shown(values[field], one.unit)}"
+        for options, values in known
+        for field, one in options.items()
+        if field not in _PARTS and values.get(field) not in (None, (), {}, one.default)
+    ]
+
+
+def _shown(value: object, unit: str) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}={amount:g}" for name, amount in value.items())
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    if unit.startswith("count of"):
+        return many(value)
+    if unit in UNITS:
+        return duration(value) if unit == "s" else show(value, unit)
+    number = f"{value:,.0f}" if value >= 1000 else f"{value:.6g}"
+    return f"{number} {unit}".removesuffix(" 1").rstrip()

@@ -1,0 +1,79 @@
+"""The page of one prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from perfmodel.core.units import rate, show
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.reports.costs import cost_listing, cost_notes
+from perfmodel.interfaces.reports.figures import figures, interval_lines, target_lines, term_rows, unfit
+from perfmodel.interfaces.reports.page import Listing, Page, Shares, Span, Spans
+from perfmodel.interfaces.reports.sources import sources_behind
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.prediction.result import Prediction
+
+
+def page_of_prediction(
+    prediction: Prediction,
+    command: str | None,
+    catalogue: Catalogue,
+    conditions: Conditions,
+    reached: dict[str, Any] | None = None,
+    money: Mapping[str, Any] | None = None,
+) -> Page:
+    """Return what a report says of a prediction.
+
+    Parameters
+    ----------
+    command : what repeats it, in a shell
+    catalogue, conditions : that it was made with
+    reached : the time to a target, of ``time_to_target``
+    money : of ``economics``
+    """
+    time, interval = prediction.iteration_time, prediction.interval
+    known = f" (80 %: {show(interval.low_80, 's')} to {show(interval.high_80, 's')})" if interval else ""
+    speed = f"{rate(prediction.samples_per_second)} {prediction.sample}s/s"
+    facts = [*interval_lines(prediction), *figures(prediction), *target_lines(reached)]
+    tables = [Listing("In figures", ("", ""), facts, texts=2)]
+    assumptions = [f"defaults taken: {', '.join(prediction.defaults)}"] if prediction.defaults else []
+    notes = list(prediction.warnings)
+    if money is not None:
+        tables.append(cost_listing(money))
+        assumptions += money["assumed"]
+        notes += cost_notes(money)
+    charts: list[Shares | Spans] = [
+        Shares(
+            "Where the time goes",
+            [
+                (label, part / time, f"{show(part, 's')}, {part / time:.1%}")
+                for label, part in term_rows(prediction)
+            ],
+        )
+    ]
+    if interval is not None:
+        spans = [
+            Span(f"{level} % interval", time, low, high, f"{show(low, 's')} to {show(high, 's')}")
+            for level, low, high in (
+                (80, interval.low_80, interval.high_80),
+                (95, interval.low_95, interval.high_95),
+            )
+            if low is not None and high is not None
+        ]
+        charts.append(
+            Spans("How sure it is", spans, f"Time of an iteration, from 0; the point is {show(time, 's')}.")
+        )
+    answer = [f"{show(time, 's')}{known}, {speed}.", prediction.verdict, f"{prediction.placement}."]
+    if line := unfit(prediction):
+        answer = [f"{line}.", f"It would take {show(time, 's')}{known} if it did.", *answer[1:]]
+    return Page(
+        question=f"How long does an iteration take: {prediction.headline}?",
+        answer=answer,
+        charts=charts,
+        tables=tables,
+        assumptions=assumptions,
+        notes=notes,
+        sources=sources_behind([prediction.scenario], catalogue, conditions),
+        command=command,
+    )

@@ -1,0 +1,105 @@
+"""The page of a quote's check."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from perfmodel.decide.quote import Checked, Quote
+from perfmodel.decide.quote.listing import (
+    claimed,
+    counted,
+    defaults_taken,
+    interval_words,
+    lines_of,
+    value_words,
+    verdict_words,
+    worst_first,
+)
+from perfmodel.interfaces.reports.page import Listing, Page, Span, Spans
+
+DRAWN = 20
+"""Claims that are drawn and said in sentences on top; of more, the worst."""
+FAR = 5.0
+"""Times the limit that a claim may be before the axis counts in factors."""
+
+
+def page_of_quote(quote: Quote, checked: Sequence[Checked], command: str | None) -> Page:
+    """Return what a report says of a quote.
+
+    Parameters
+    ----------
+    checked : of ``check_quote``
+    command : what repeats it, in a shell
+    """
+    rows = [
+        [
+            claimed(claim),
+            verdict_words(claim),
+            value_words(claim, claim.limit),
+            "-" if claim.expected is None else value_words(claim, claim.expected),
+            interval_words(claim) or "-",
+        ]
+        for claim in checked
+    ]
+    columns = ("claim", "verdict", "limit", "model", "80 % interval")
+    tables = [Listing("The claims", columns, rows, texts=2)]
+    for index, claim in enumerate(checked, 1):
+        lines = lines_of(claim, quote.sources)
+        facts = [(label, bare) for label, text in lines if (bare := _without_addresses(text))]
+        tables.append(Listing(f"{index}. {claimed(claim)}: {claim.verdict}", ("", ""), facts, texts=2))
+    worst = checked
+    if len(checked) > DRAWN:
+        worst = [checked[index] for index in worst_first(checked)[:DRAWN]]
+    more = _of_all(worst, checked)
+    taken = dict.fromkeys(key for claim in checked if (key := claim.source) is not None)
+    return Page(
+        question=f"Can it be true: {_without_addresses(quote.title)}?",
+        answer=[f"{counted(checked)}.{more}", *(_without_addresses(claim.sentence) for claim in worst)],
+        charts=[_against_limits(worst, more)],
+        tables=tables,
+        assumptions=[defaults_taken(checked)],
+        notes=[note] if (note := _without_addresses(quote.note)) else [],
+        sources=[
+            f"{_without_addresses(quote.sources[key].title)}, read {quote.sources[key].read_on}"
+            for key in taken
+        ],
+        command=command,
+    )
+
+
+def _without_addresses(text: str) -> str:
+    """A text without addresses of the web: a page names none."""
+    return " ".join(re.sub(r"https?://[^\s<>()\"']+", "", text).split())
+
+
+def _of_all(worst: Sequence[Checked], checked: Sequence[Checked]) -> str:
+    """Say that not all claims are there, where they are not."""
+    if len(worst) == len(checked):
+        return ""
+    return f" Here are the {len(worst)} worst of {len(checked)} claims; the tables below have all."
+
+
+def _against_limits(checked: Sequence[Checked], more: str) -> Spans:
+    spans = []
+    for claim in checked:
+        low, high = _share(claim, claim.low_80), _share(claim, claim.high_80)
+        if low is not None and high is not None:
+            low, high = min(low, high), max(low, high)
+        expected, value = _share(claim, claim.expected), _share(claim, claim.value)
+        words = f"{claim.verdict}, {value:.3g} of the limit"
+        spans.append(Span(claimed(claim), expected, low, high, words, mark=value))
+    far = max(span.mark or 0.0 for span in spans) > FAR
+    steps = "; equal steps are equal factors" if far else ", from 0"
+    caption = (
+        f"Shares of what physics allows{steps}: the line at 1 is that limit, the red mark (a diamond in "
+        f"text) what is claimed, the point and its bar what the model expects with 80 % confidence.{more}"
+    )
+    return Spans("Claims against physics and model", spans, caption, line=1.0, logarithmic=far)
+
+
+def _share(claim: Checked, value: float | None) -> float | None:
+    """How near to the limit a value of a claim's quantity is, above 1 beyond it."""
+    if value is None:
+        return None
+    return value / claim.limit if claim.higher_is_better else claim.limit / value

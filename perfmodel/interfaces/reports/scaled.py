@@ -1,0 +1,99 @@
+"""The page of a job on more and more accelerators."""
+
+from __future__ import annotations
+
+from perfmodel.core.units import counted, rate, show, shown_part
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.api.scale import Scaling
+from perfmodel.interfaces.reports.figures import overflows
+from perfmodel.interfaces.reports.page import Listing, Page, Span, Spans
+from perfmodel.interfaces.reports.sources import sources_behind
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.prediction.memory_odds import short_verdict
+
+DRAWN = 16
+"""Numbers of accelerators in a chart, evenly spread; the table has all."""
+
+
+def page_of_scaling(scaling: Scaling, command: str | None, catalogue: Catalogue) -> Page:
+    """Return what a report says of a job on several numbers of accelerators.
+
+    Parameters
+    ----------
+    command : what repeats it, in a shell
+    catalogue : hardware it was made with
+    """
+    last, row = scaling.predictions[-1], scaling.rows[-1]
+    asked = last.scenario
+    lacking = overflows(scaling.predictions)
+    warnings = dict.fromkeys(line for each in scaling.predictions for line in each.warnings)
+    return Page(
+        question=f"How far does {asked['workload']} scale on {asked['accelerator']}, {asked['precision']}, "
+        f"{asked['strategy']}, {last.scaling} scaling, by the {last.model} model?",
+        answer=[
+            f"{row.scaling_efficiency:.1%} efficient at {counted(row.world_size, 'GPU')}: "
+            f"{rate(row.samples_per_second)} {last.sample}s/s, {row.speedup:.3g} times one accelerator's.",
+            *([f"{lacking}."] if lacking else []),
+            last.verdict,
+        ],
+        charts=[*_charts(scaling)],
+        tables=[_table(scaling)],
+        assumptions=[f"defaults taken: {', '.join(last.defaults)}"] if last.defaults else [],
+        notes=[*scaling.notes, *warnings],
+        sources=sources_behind([asked], catalogue, Conditions()),
+        command=command,
+    )
+
+
+def _charts(scaling: Scaling) -> list[Spans]:
+    rows = scaling.rows
+    step = -(-len(rows) // DRAWN)
+    drawn = [row for index, row in enumerate(rows) if (len(rows) - 1 - index) % step == 0]
+    efficiency = [
+        Span(
+            counted(row.world_size, "GPU"),
+            row.scaling_efficiency,
+            None,
+            None,
+            f"{row.scaling_efficiency:.1%}",
+        )
+        for row in drawn
+    ]
+    times = [
+        Span(
+            counted(row.world_size, "GPU"),
+            row.iteration_time,
+            row.interval.low_80 if row.interval else None,
+            row.interval.high_80 if row.interval else None,
+            show(row.iteration_time, "s"),
+        )
+        for row in drawn
+    ]
+    return [
+        Spans("Scaling efficiency", efficiency, "From 0; the line is 100 %.", line=1.0),
+        Spans("Time of an iteration", times, "From 0, with 80 % intervals where they are known."),
+    ]
+
+
+def _table(scaling: Scaling) -> Listing:
+    columns = ("GPUs", "iteration", "at 80 %", "samples/s", "speed-up", "efficiency", "exposed", "fits")
+    return Listing(
+        "Every number of accelerators",
+        columns,
+        [
+            [
+                str(row.world_size),
+                show(row.iteration_time, "s"),
+                f"{show(row.interval.low_80, 's')} to {show(row.interval.high_80, 's')}"
+                if row.interval
+                else "-",
+                rate(row.samples_per_second),
+                f"{row.speedup:.2f}",
+                f"{row.scaling_efficiency:.1%}",
+                shown_part(row.exposed_communication_time, row.iteration_time),
+                short_verdict(row.fits_probability),
+            ]
+            for row in scaling.rows
+        ],
+        texts=0,
+    )

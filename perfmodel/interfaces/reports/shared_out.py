@@ -1,0 +1,159 @@
+"""The page of a search for layouts of a transformer."""
+
+from __future__ import annotations
+
+from perfmodel.core.units import rate, show, without_rounding
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.api.layouts import SHOWN, LayoutRow, Layouts
+from perfmodel.interfaces.api.run_costs import first_scenario
+from perfmodel.interfaces.reports.costs import cost_listing, cost_notes
+from perfmodel.interfaces.reports.figures import ruled_out_lines, run_of_layouts
+from perfmodel.interfaces.reports.page import Listing, Page, Shares, Span, Spans
+from perfmodel.interfaces.reports.sources import sources_behind
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.prediction.memory_odds import short_verdict, verdict
+from perfmodel.model.step.memory import listed
+from perfmodel.model.step.terms import TERMS, sent
+from perfmodel.model.transformers.flops import COUNTED
+from perfmodel.model.transformers.grid import TOO_LARGE
+from perfmodel.model.transformers.layout_words import in_full
+from perfmodel.model.transformers.memory import Memory
+
+
+def page_of_layouts(
+    answer: Layouts,
+    command: str | None,
+    catalogue: Catalogue,
+    most: int = SHOWN,
+    conditions: Conditions | None = None,
+) -> Page:
+    """Return what a report says of a search for layouts.
+
+    Parameters
+    ----------
+    command : what repeats it, in a shell
+    catalogue : hardware it was made with
+    most : layouts that are listed, the fastest
+    conditions : prices, power and failures that it was made with
+    """
+    best, rows = answer.rows[0], answer.distinct()[:most]
+    low, high = (show(best.interval[end], "s") for end in ("low_80", "high_80"))
+    capacity = answer.capacity / 2**30
+    ruled_out = "; ".join(line.strip() for line in ruled_out_lines(answer.ruled_out))
+    tables = [
+        _listed([row for row, _ in rows], len(answer.distinct())),
+        _memory(best),
+        *([] if answer.economics is None else [cost_listing(answer.economics)]),
+        Listing("Degrees not tried", ("why", "layouts"), _untried(answer)),
+        Listing("The first starts with", ("option",), [[flag] for flag in best.flags]),
+    ]
+    notes = [
+        *answer.notes,
+        *(f"intervals are wider because {reason}" for reason in answer.wider_because),
+        *(f"of the first, {caveat}" for caveat in best.caveats),
+        f"{answer.fitting:,} of {answer.candidates:,} layouts fit into {capacity:.1f} GiB of each "
+        "accelerator",
+        *([ruled_out] if ruled_out else []),
+        COUNTED,
+    ]
+    if answer.economics is not None:
+        notes += cost_notes(answer.economics)
+    if folded := sum(more for _, more in rows):
+        notes.append(f"{folded:,} more take as long as one of these, and no less memory")
+    run = run_of_layouts(answer)
+    return Page(
+        question=f"How to share {answer.workload} out over {answer.machine}?",
+        answer=[
+            f"{in_full(best.layout)}: {show(best.iteration_time, 's')} a step (80 %: {low} to {high}), "
+            f"{rate(best.tokens_per_second)} tokens/s.",
+            f"MFU {best.mfu:.1%} ({best.mfu_nominal:.1%} nominal); {best.memory['bytes'] / 2**30:.1f} of "
+            f"{capacity:.1f} GiB on the fullest accelerator: {verdict(best.memory['fits_probability'])}.",
+            *([] if run is None else [run]),
+        ],
+        charts=[_times([row for row, _ in rows]), _terms(best)],
+        tables=[table for table in tables if table.rows],
+        assumptions=[] if answer.economics is None else answer.economics["assumed"],
+        notes=notes,
+        sources=sources_behind(
+            [first_scenario(best.layout, answer.question)], catalogue, conditions or Conditions()
+        ),
+        command=command,
+    )
+
+
+def _name(row: LayoutRow) -> str:
+    return f"{row.words}, {row.layout['micro_batch_size']} x {row.layout['accumulation_steps']}"
+
+
+def _listed(rows: list[LayoutRow], whole: int) -> Listing:
+    of = "" if len(rows) == whole else f" ({len(rows)} of {whole:,} that differ in time)"
+    columns = (
+        "layout, micro-batch x passes",
+        "step",
+        "at 80 %",
+        "MFU",
+        "nominal",
+        "HFU",
+        "GiB",
+        "fits",
+        "idle",
+        "exposed",
+    )
+    return Listing(
+        f"The fastest layouts that fit{of}",
+        columns,
+        [
+            [
+                _name(row),
+                show(row.iteration_time, "s"),
+                f"{show(row.interval['low_80'], 's')} to {show(row.interval['high_80'], 's')}",
+                f"{row.mfu:.1%}",
+                f"{row.mfu_nominal:.1%}",
+                f"{row.hfu:.1%}",
+                f"{row.memory['bytes'] / 2**30:.1f}",
+                short_verdict(row.memory["fits_probability"]),
+                f"{row.bubble_fraction:.1%}",
+                f"{sent(row.terms) / row.iteration_time:.1%}",
+            ]
+            for row in rows
+        ],
+    )
+
+
+def _memory(row: LayoutRow) -> Listing:
+    uses = {name: row.memory[name] for name in Memory._fields}
+    return Listing(
+        "Memory of the first, on its fullest accelerator",
+        ("", "GiB"),
+        [[label, f"{size / 2**30:.2f}"] for label, size in listed(uses)],
+    )
+
+
+def _untried(answer: Layouts) -> list[list[str]]:
+    return [[reason, f"{count:,}"] for reason, count in answer.rejected.items() if reason != TOO_LARGE]
+
+
+def _times(rows: list[LayoutRow]) -> Spans:
+    spans = [
+        Span(
+            _name(row),
+            row.iteration_time,
+            row.interval["low_80"],
+            row.interval["high_80"],
+            f"{show(row.iteration_time, 's')}, MFU {row.mfu:.1%}",
+        )
+        for row in rows
+    ]
+    return Spans("How long a step takes", spans, "Time of a step with its 80 % interval, from 0.")
+
+
+def _terms(row: LayoutRow) -> Shares:
+    time = row.iteration_time
+    return Shares(
+        "Where the time of the first goes",
+        [
+            (TERMS[name].label, part / time, f"{show(part, 's')}, {part / time:.1%}")
+            for name, part in row.terms.items()
+            if without_rounding(part, time)
+        ],
+    )

@@ -1,0 +1,44 @@
+"""What a request for more candidates than the service allows is refused with, and what would be fewer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from perfmodel.core.candidates import TooManyCandidates
+from perfmodel.interfaces.service.problems import Mistake, Refused, shown
+
+_FEWER = {
+    "plan": "a lower max_gpus or max_nodes, or by name the accelerators, instances, nodes, precisions or "
+    "local_batch_sizes to try",
+    "layouts": "gpus or a global_batch_size of fewer divisors",
+    "check-quote": "a quote that says how the job is shared out",
+}
+_USUAL = "shorter lists"
+_FIELDS = {"plan": ("max_gpus", "max_nodes"), "layouts": ("gpus",), "check-quote": ("quote",)}
+"""Options on which the number of candidates hangs most."""
+
+
+def too_many(error: TooManyCandidates, command: str, table: Mapping[str, Any]) -> Refused:
+    """Return the refusal of a request that would try too many candidates.
+
+    Parameters
+    ----------
+    error : says how many
+    command : by its name
+    table : the body
+    """
+    right = f"at most {error.most:,}: {_FEWER.get(command, _USUAL)}"
+    at_least = "at least " if command == "plan" else ""  # whose copies and layouts are counted one by one
+    words = f"this asks for {at_least}{error.asked:,} candidates; this service tries {right}"
+    field = _field(command, table)
+    return Refused(words, [Mistake(field, shown(table[field]) if field else None, words)])
+
+
+def _field(command: str, table: Mapping[str, Any]) -> str | None:
+    """The option to change: of lists the longest."""
+    for name in _FIELDS.get(command, ()):
+        if name in table:
+            return name
+    lists = {key: len(value) for key, value in table.items() if isinstance(value, list) and value}
+    return max(lists, key=lambda key: lists[key]) if lists and command not in _FIELDS else None

@@ -1,0 +1,26 @@
+"""Heads of requests: bounded in size."""
+
+from __future__ import annotations
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from perfmodel.interfaces.service.refusal import CLOSE, Refusal
+
+MOST_HEAD = 32_768
+"""Bytes of the first line and the headers of a request."""
+
+
+class Heads:
+    """Refuse a long head that came at once; uvicorn refuses one whose end has not come."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request pass, or answer 431."""
+        if scope["type"] == "http":
+            size = len(scope.get("raw_path") or scope["path"]) + len(scope["query_string"])
+            if size + sum(len(name) + len(value) for name, value in scope["headers"]) > MOST_HEAD:
+                await Refusal(431, f"the head is longer than {MOST_HEAD:,} bytes", CLOSE).answer(send)
+                return
+        await self.app(scope, receive, send)

@@ -1,0 +1,223 @@
+"""What requests about scenarios hold: options in Python's words, beside them specs and files of one's own.
+
+Each is declared once, as options are (``core/records/options``): the JSON schema has label, words, unit and
+range.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic_core import core_schema
+
+from perfmodel.core.choices import LARGEST_WORLD_SIZE
+from perfmodel.core.records.options import Described, declared
+from perfmodel.core.records.record import Within
+from perfmodel.model.options.conditions import LARGEST, Conditions
+from perfmodel.model.options.run import MOST_TOKENS, Run
+from perfmodel.model.options.scenario import Scenario
+
+FileName = Annotated[
+    str, Within(pattern=r"^([A-Za-z0-9-]{1,20}/)?[^./\\\x00-\x1f\x7f][^/\\\x00-\x1f\x7f]{0,199}$")
+]
+"""Of no more than one folder, which tells files of one name apart; no name that starts with a dot."""
+
+
+class FileContent:
+    """The text of a file, or of one that is no text its bytes in base64."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """Take either."""
+        words = {"pydantic_js_updates": {"description": "What the file holds, in base64."}}
+        encoded = core_schema.typed_dict_field(core_schema.str_schema(pattern=BASE64), metadata=words)
+        table = core_schema.typed_dict_schema({"base64": encoded}, extra_behavior="forbid")
+        return core_schema.union_schema([core_schema.str_schema(strict=True), (table, "table[base64]")])
+
+
+BASE64 = r"^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
+Files = Mapping[FileName, FileContent]
+"""What a file holds by its name, which an option that names a file then means."""
+Specs = Mapping[str, Any]
+"""As ``specs.own_specs`` takes them."""
+Count = Annotated[int, Within(ge=1, le=LARGEST_WORLD_SIZE, strict=True)]
+_Counts = Annotated[tuple[Count, ...], Within(strict=False, min_length=1)]
+_Page = Annotated[int, Within(ge=1, le=1000, strict=True)]
+_Offset = Annotated[int, Within(ge=0, le=10**9, strict=True)]
+_Loss = Annotated[float, Within(gt=0, le=2)]
+_Names = Annotated[tuple[str, ...], Within(strict=False)]
+_Price = Annotated[float, Within(gt=0, le=LARGEST)]
+_Tokens = Annotated[float, Within(gt=0, le=MOST_TOKENS)]
+Recipe = Literal["stock", "mlperf", "lars", "lamb", "tokens"]
+
+
+class OfLinks:
+    """A number of every link, or a table of numbers by link."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """Take either."""
+        one = core_schema.float_schema(strict=True, ge=0, le=LARGEST)
+        return core_schema.union_schema([one, core_schema.dict_schema(core_schema.str_schema(), one)])
+
+
+def _as_class(name: str, words: str, base: type[Described], fields: Mapping[str, tuple[type, str]]) -> Any:
+    """Return a request with fields that other classes declare.
+
+    Parameters
+    ----------
+    fields : the class that declares one, and its name there, by its name in the request
+    """
+    space: dict[str, Any] = {}
+    annotations: dict[str, Any] = {}
+    for field, (cls, origin) in fields.items():
+        one = declared(cls)[origin]
+        if issubclass(cls, Described):
+            annotations[field], space[field] = cls.model_fields[origin]
+        else:
+            annotations[field], space[field] = cls.__annotations__[origin], one.default
+    doc = _docstring(words, fields)
+    return type(
+        name, (base,), {"__module__": __name__, "__doc__": doc, "__annotations__": annotations, **space}
+    )
+
+
+def _docstring(words: str, fields: Mapping[str, tuple[type, str]]) -> str:
+    """Return the docstring of a class whose fields others declare, given as to ``_as_class``."""
+    lines = []
+    for field, (cls, origin) in fields.items():
+        one = declared(cls)[origin]
+        lines.append(f"{field} : {one.line}")
+    return "\n".join([words, "", "Parameters", "----------", *lines])
+
+
+class Request(Described):
+    """What every request may hold.
+
+    Parameters
+    ----------
+    specs : Hardware of your own, over the built-in: accelerators, nodes and links by their ids, instances
+        with their sources; each table holds what its TOML file would.
+    files : What files hold by their names, which other options may then name: a network as .csv, .json (a
+        Hugging Face configuration) or .onnx, a profile, a calibration, measured times. A text, or of what
+        is none {"base64": "..."}.
+    """
+
+    specs: Specs | None = None
+    files: Files | None = None
+
+
+class ScenarioRequest(Scenario):
+    """A training job."""
+
+    specs: Specs | None = None
+    files: Files | None = None
+
+    def scenario(self) -> Scenario:
+        """Return the scenario alone."""
+        said = self.model_fields_set & Scenario.model_fields.keys()
+        given = {name: value for name, value in self.__dict__.items() if name in said}
+        return Scenario.model_construct(**given)
+
+
+ScenarioRequest.__doc__ = _docstring(
+    "A training job.", {name: (Request, name) for name in Request.model_fields}
+)
+
+
+class PredictRequest(ScenarioRequest):
+    """A training job, and what to say of it besides one iteration.
+
+    Parameters
+    ----------
+    conditions : Prices, power and failures: also money, energy and carbon.
+    time_to_target : Also the time to a published accuracy.
+    recipe : How training to it goes.
+        [default: what goes with the framework; without one stock, for BERT mlperf]
+    tokens : Of the recipe tokens, and of the run whose costs to tell, where conditions name no other length.
+        [default: of a recipe as published, or 20 for each parameter]
+    time_to_loss : Also error against time of every way to update, down to this loss; the bound starts at 2.
+    fields : Keys of the answer to send, e.g. ["iteration_time", "interval"]; what explains is then not worked
+        out.  [default: all]
+    """
+
+    conditions: Conditions | None = None
+    time_to_target: bool = False
+    recipe: Recipe | None = None
+    tokens: _Tokens | None = None
+    time_to_loss: _Loss | None = None
+    fields: _Names | None = None
+
+
+class ScaleRequest(ScenarioRequest):
+    """The same job on several numbers of accelerators.
+
+    Parameters
+    ----------
+    world_size : [1] Accelerators in the job, a number for each row.
+    """
+
+    world_size: _Counts = (1, 2, 4, 8, 16, 32)  # type: ignore[assignment]  # a number for each row
+
+    def scenario(self) -> Scenario:
+        """Return the scenario alone, of one accelerator."""
+        return super().scenario().model_copy(update={"world_size": 1})
+
+
+class CompareRequest(Request):
+    """Jobs to set beside the first.
+
+    Parameters
+    ----------
+    scenarios : Two or more jobs, each a table of a scenario's options.
+    names : Of the scenarios.  [default: A, B, C]
+    conditions : Prices, power and failures.
+    time_to_target : Also times and costs of training to a published quality.
+    recipe : How training to it goes, which asks for it too.  [default: what goes with each framework]
+    """
+
+    scenarios: Annotated[tuple[Mapping[str, Any], ...], Within(strict=False, min_length=2)]
+    names: _Names | None = None
+    conditions: Conditions | None = None
+    time_to_target: bool = False
+    recipe: Recipe | None = None
+
+
+class _PlanRequest(Request):
+    """A request for plans.
+
+    Parameters
+    ----------
+    conditions : Region, power and failures; its own prices and length of a run are not used.
+    limit : [1] Plans of a page: also so many of all that were tried, the cheapest first.
+    offset : [1] Plans before the page.
+    have : Machines one has, e.g. "8 x dgx-a100-80gb@ib-hdr-200g": what would be bought for them is compared.
+    buy : With have: "4 x dgx-h100", "ib-ndr-400g" for all, or both joined by +, for each option.
+        [default: more of the same, faster networks, newer machines]
+    hour_value : [USD] With have: of an hour of its work.  [default: its rent]
+    adapter_prices : [USD] Of one network adapter that is bought, of all or by link.
+    switch_prices : [USD] Of one switch with its cables, of all or by link; 0 where there are enough.
+    switch_ports : [1] Of one switch, of all or by link.
+    """
+
+    conditions: Conditions | None = None
+    limit: _Page | None = None
+    offset: _Offset = 0
+    have: str | None = None
+    buy: _Names = ()
+    hour_value: _Price | None = None
+    adapter_prices: OfLinks | None = None
+    switch_prices: OfLinks | None = None
+    switch_ports: OfLinks | None = None
+
+
+PlanRequest: Any = _as_class(
+    "PlanRequest",
+    "A training run to be done, and what may be hired for it; of what is left open, everything is tried.",
+    _PlanRequest,
+    {
+        "max_global_batch_size" if field == "max_global_batch" else field: (Run, field)
+        for field in Run.model_fields
+        if field not in ("conditions", "options", "meant")
+    }
+    | {field: (Scenario, field) for field, one in declared(Scenario).items() if one.info.plan},
+)

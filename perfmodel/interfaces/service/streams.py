@@ -1,0 +1,180 @@
+"""A sweep as a stream: rows leave as they are calculated, and memory does not grow with their number."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from perfmodel.core.candidates import TooManyCandidates, at_most
+from perfmodel.core.errors import InputError, needed
+from perfmodel.core.files.attachments import only_attached
+from perfmodel.decide.sweeps import Sweep
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.service.answers import encoded, sweep_of
+from perfmodel.interfaces.service.commands import files_of, table_of
+from perfmodel.interfaces.service.fewer import too_many
+from perfmodel.interfaces.service.other_requests import SweepRequest
+from perfmodel.interfaces.service.problems import Refused, problem_of, refused, too_slow
+from perfmodel.interfaces.service.settings import Settings
+
+NDJSON, ARROW = "application/x-ndjson", "application/vnd.apache.arrow.stream"
+END, ERROR = "end", "error"
+"""Keys of the last line, and of the last batch's metadata, of a whole sweep and of one that was cut off."""
+STREAMED = {
+    NDJSON: 'A row on each line, as JSON. The last line is {"end": {"rows", "scenarios", "refused", '
+    '"notes"}}: rows sent, scenarios crossed, how many were refused by what was said of them; or '
+    '{"error": Problem} of a sweep that was cut off.',
+    ARROW: "Record batches. The last has no row, and in its custom metadata the key end, whose JSON holds "
+    "rows, scenarios, refused and notes; or the key error, a Problem, of a sweep that was cut off.",
+}
+"""What a stream holds, in words."""
+Parts = Iterator[bytes]
+
+
+def stream_of(kind: str, body: bytes, seconds: float, candidates: int = Settings.candidates) -> Parts:
+    """Return a sweep in parts, the first of them calculated.
+
+    The last says how many rows there are, how many scenarios were refused and why; or what cut it off, which
+    is raised too.
+
+    Parameters
+    ----------
+    kind : ``NDJSON``, a row on each line; ``ARROW``, the stream format of Arrow
+    body : of the request
+    seconds : that the whole may take; after them it is cut off
+    candidates : scenarios that it may cross
+
+    Raises
+    ------
+    Refused : the body is no sweep, or not one of its scenarios can be predicted
+    """
+    end = time.monotonic() + seconds
+    table = table_of(body)
+    chunks = _chunks(table, candidates)
+    try:
+        sweep, chunk = next(chunks)
+        form: _Lines | _Arrow = _FORMS[kind](sweep)
+        return _parts(form, form.rows(chunk), table, chunks, end, seconds)
+    except InputError as error:
+        raise refused(error, table, SweepRequest) from None
+    except TooManyCandidates as error:
+        raise too_many(error, "sweep", table) from None
+
+
+def _parts(
+    form: _Lines | _Arrow,
+    part: bytes,
+    table: dict[str, Any],
+    chunks: Iterator[tuple[Sweep, Any]],
+    end: float,
+    seconds: float,
+) -> Parts:
+    yield part
+    try:
+        for _, chunk in chunks:
+            if time.monotonic() > end:
+                raise Refused(too_slow(seconds), status=504)
+            yield form.rows(chunk)
+    except InputError as error:
+        refusal = refused(error, table, SweepRequest)
+        yield form.last(ERROR, problem_of(refusal))
+        raise refusal from None
+    yield form.last(END, {"rows": form.count, **form.sweep.summary()})
+
+
+def _chunks(table: dict[str, Any], candidates: int) -> Iterator[tuple[Sweep, Any]]:
+    """Yield the sweep and each part of its table; nothing of the server is opened while one is calculated."""
+    files = files_of(table)
+    with only_attached(files), at_most(candidates):
+        request = SweepRequest(**table)
+        catalogue = Catalogue.with_tables(request.specs) if request.specs else Catalogue.built_in()
+        sweep = sweep_of(request, catalogue)
+        chunks = sweep.chunks()
+        chunk = next(chunks, None)
+    while chunk is not None:
+        yield sweep, chunk
+        with only_attached(files):  # between two parts others may use this thread
+            chunk = next(chunks, None)
+
+
+def error_line(problem: Mapping[str, Any]) -> bytes:
+    """Return the last line of a stream of lines that was cut off."""
+    return encoded({ERROR: problem}) + b"\n"
+
+
+class _Lines:
+    """A sweep as lines of JSON."""
+
+    def __init__(self, sweep: Sweep) -> None:
+        self.sweep, self.count = sweep, 0
+
+    def rows(self, chunk: Any) -> bytes:
+        """Return the rows of a part."""
+        columns = self.sweep.columns
+        rows = list(zip(*(chunk[name].tolist() for name in columns), strict=True))
+        self.count += len(rows)
+        return b"".join(encoded(dict(zip(columns, row, strict=True))) + b"\n" for row in rows)
+
+    def last(self, key: str, value: Mapping[str, Any]) -> bytes:
+        """Return the last line."""
+        return encoded({key: value}) + b"\n"
+
+
+class _Sink:
+    """Keeps what a writer wrote until it is taken."""
+
+    closed = False
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+
+    def write(self, part: Any) -> int:
+        """Take a part."""
+        self._parts.append(bytes(part))
+        return len(part)
+
+    def flush(self) -> None:
+        """Nothing waits."""
+
+    def close(self) -> None:
+        """Nothing is to be let go."""
+
+    def taken(self) -> bytes:
+        """Return what was written since the last call."""
+        parts, self._parts = self._parts, []
+        return b"".join(parts)
+
+
+class _Arrow:
+    """A sweep as record batches of Arrow; the last has no row, and metadata of its own."""
+
+    def __init__(self, sweep: Sweep) -> None:
+        needed("pyarrow", "parquet", "an Arrow stream")
+        self.sweep, self.count = sweep, 0
+        self._sink = _Sink()
+        self._writer: Any = None
+
+    def rows(self, chunk: Any) -> bytes:
+        """Return the rows of a part."""
+        import pyarrow
+
+        table = self.sweep.as_arrow(chunk)
+        if self._writer is None:
+            self._writer = pyarrow.ipc.new_stream(pyarrow.PythonFile(self._sink, "w"), table.schema)
+        self.count += len(table)
+        self._writer.write_table(table)
+        self._schema = table.schema
+        return self._sink.taken()
+
+    def last(self, key: str, value: Mapping[str, Any]) -> bytes:
+        """Return the last batch, and the end of the stream."""
+        import pyarrow
+
+        none = pyarrow.RecordBatch.from_pylist([], self._schema)
+        self._writer.write_batch(none, custom_metadata={key: encoded(value)})
+        self._writer.close()
+        return self._sink.taken()
+
+
+_FORMS: dict[str, type[_Lines] | type[_Arrow]] = {NDJSON: _Lines, ARROW: _Arrow}

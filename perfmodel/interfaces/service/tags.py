@@ -1,0 +1,31 @@
+"""Entity tags: of what an answer is made, and whether a request has it already."""
+
+from __future__ import annotations
+
+from functools import cache
+from hashlib import sha256
+
+from perfmodel.decide.sweeps.manifest import package_sha256
+
+
+@cache
+def package_digest() -> str:
+    """Return the SHA-256 of code and data as they were at the first call: when the service started."""
+    return package_sha256("validation")
+
+
+def entity_tag(name: str, body: bytes) -> str:
+    """Return the tag of an answer, which depends on code, data, command and body alone."""
+    whole = sha256(f"{package_digest()} {name} ".encode())
+    whole.update(body)
+    return f'"{whole.hexdigest()[:32]}"'
+
+
+def names(header: str, tag: str, whatever: bool = False) -> bool:
+    """Whether If-None-Match names a tag; ``whatever``: by a star too, which is of what is there in any case.
+
+    >>> names('"a", W/"b"', '"b"'), names('"abc"', '"b"'), names("*", '"b"'), names("*", '"b"', whatever=True)
+    (True, False, False, True)
+    """
+    given = {each.strip().removeprefix("W/") for each in header.split(",")}
+    return tag in given or (whatever and "*" in given)

@@ -1,0 +1,1 @@
+"""From a scenario to a setting, a step and a prediction with its interval."""

@@ -1,0 +1,192 @@
+"""An all-reduce as libraries run it: by rings, by trees, through a switch that adds, or as they choose.
+
+Everything here is of large messages' rates, of starts, or of the ramp between; none depends on the message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from perfmodel.core import ops
+from perfmodel.core.tracing.tracing import given
+from perfmodel.equations import collective_bandwidths as rates
+from perfmodel.equations import collective_latencies as latencies
+from perfmodel.equations.collective_times import grown_ramp, ramp_of, ramped_time
+
+
+def tree_share() -> float:
+    """Return what of the rings' rate inside a node trees reach; NCCL assumes 0.92."""
+    share: float = given(0.95, "collectives.tree_share", "assumed")
+    return share
+
+
+LEAST_RANKS_FOR_NVLS = 5
+"""NCCL leaves fewer to the ring (seen on H200 and B200)."""
+ALWAYS = ("ring", "tree")
+IN_NETWORK = "switch-tree"
+"""NCCL's CollNet: switches between the nodes add.  No link spec promises them, so it must be asked for."""
+BY_LIBRARY = (*ALWAYS, "nvls", "nvls-tree", IN_NETWORK)
+"""Algorithms that NCCL itself has; without a switch in the node that adds, the first two; ``nvls`` is of one
+node, the last two of several."""
+
+Values = Mapping[str, Any]
+"""Parameters by name: numbers, or arrays of shape (variants, 1), which give results of (variants, places)."""
+
+
+class Curve(NamedTuple):
+    """A collective at a place, for every size of message."""
+
+    start_time: Any
+    """[s]"""
+    byte_time: Any
+    """On the wire [s]."""
+    ramp: Any
+    """[s^0.5]"""
+    bend_time: Any
+    """[s]"""
+
+    def time(self, message_bytes: Any) -> Any:
+        """Return the time of messages [s]."""
+        return ramped_time(self.start_time, self.byte_time, message_bytes, self.ramp, self.bend_time)
+
+
+class Ranks(NamedTuple):
+    """Ranks that add up, and what the links between them come to: numbers, or arrays that broadcast."""
+
+    per_node: Any
+    nodes: Any
+    several: bool
+    """Whether there is more than one node."""
+    inside_bandwidth: Any
+    """Of all rings inside a node [B/s]."""
+    between_bandwidth: Any
+    """Of all adapters of one node, between two nodes [B/s]; nothing is made of it on one node."""
+    launch_time: Any
+    """[s]"""
+    hop_latency: Any
+    """Inside a node, by a low-latency protocol [s]."""
+    round_trip_time: Any
+    """Between two nodes and back, by such a protocol [s]; 0 on one node."""
+    crowd_latency: Any
+    """For each node [s]; 0 on one node."""
+    low_latency: Any
+    """Whether what lies between the nodes carries such a protocol."""
+    ramp_strength: Any
+    """Over two nodes, or in one [1]."""
+    adds: Any
+    """Whether the switch inside a node adds what passes it."""
+    chooses_trees: Any
+    """Whether the library goes between nodes by trees alone."""
+    rings_only: Any
+    """Whether it goes by rings alone."""
+
+
+def algorithms(several: bool, adds: bool, rings_only: bool) -> tuple[str, ...]:
+    """Return which of its algorithms a library has.
+
+    Parameters
+    ----------
+    several : whether there is more than one node
+    adds, rings_only : as of ``Ranks``
+    """
+    by_switch = ("nvls-tree" if several else "nvls",) if adds else ()
+    in_network = (IN_NETWORK,) if several and not rings_only else ()
+    return (*ALWAYS, *by_switch, *in_network)
+
+
+def library_choice(ranks: Ranks) -> str:
+    """Return the algorithm that a library left to choose takes for ranks that are plain numbers.
+
+    In a node rings, unless enough ranks lie behind a switch that adds; between nodes trees, which for large
+    messages share their way with rings as ``bandwidth`` says.
+    """
+    if ranks.rings_only:
+        return "ring"
+    if sums_by_switch(ranks.adds, ranks.per_node):
+        return "nvls-tree" if ranks.several else "nvls"
+    return "tree" if ranks.several else "ring"
+
+
+def sums_by_switch(adds: Any, per_node: Any) -> Any:
+    """Return whether a library has the switch inside a node add; fewer ranks it leaves to rings."""
+    return adds & (per_node >= LEAST_RANKS_FOR_NVLS)
+
+
+def summed(inside: Any, per_node: Any, p: Values) -> Any:
+    """Return the bus bandwidth of an all-reduce that the switch adds, where rings carry so much [B/s]."""
+    gain, pair_loss = p["nvls"] / p["switched"], ops.minimum(p["pair"], 1.0)
+    return rates.summed_bandwidth(inside, gain, pair_loss, per_node)
+
+
+def bandwidth(ranks: Ranks, p: Values, algorithm: str = "auto") -> Any:
+    """Return the bus bandwidth of large messages [B/s].
+
+    Trees between nodes carry more than rings where there are two, up to twice what the ports do.  From Hopper
+    on, behind a switch, libraries go by them alone; before, the more so the slower the ports are beside the
+    links inside; RCCL goes by rings.
+
+    Parameters
+    ----------
+    ranks : where
+    p : what was learned
+    algorithm : ``auto`` as the library chooses, or one of ``BY_LIBRARY``
+    """
+    ring = inside = ranks.inside_bandwidth
+    by_switch: Any = False
+    if algorithm not in ("ring", "tree"):
+        by_switch = sums_by_switch(ranks.adds, ranks.per_node) & _not(ranks.rings_only)
+    if not ranks.several:
+        if algorithm == "tree":
+            return rates.inner_tree_bandwidth(inside, tree_share())
+        return ring if by_switch is False else ops.where(by_switch, summed(inside, ranks.per_node, p), ring)
+    outer = rates.decayed_bandwidth(ranks.between_bandwidth, p["decay"], ranks.nodes)
+    ring = rates.slower_bandwidth(inside, outer)
+    if algorithm == "ring":
+        return ring
+    size, tree = ranks.nodes * ranks.per_node, rates.inner_tree_bandwidth(inside, tree_share())
+    if by_switch is not False:
+        tree = ops.where(by_switch, summed(inside, ranks.per_node, p), tree)
+    between, two = outer, ranks.nodes == 2
+    if two is not False:
+        at_two = ops.maximum(rates.two_node_tree_bandwidth(outer, size), outer)
+        between = ops.where(two, at_two, outer)
+    tree = rates.slower_bandwidth(tree, between)
+    part = rates.part_by_tree(ops.minimum(p["tree"], 1.0), outer, inside)
+    part = ops.where(ranks.rings_only, 0.0, ops.where(ranks.chooses_trees, 1.0, part))
+    return rates.mixed_bandwidth(ring, ops.maximum(ring, tree), part)
+
+
+def _not(flag: Any) -> Any:
+    return not flag if isinstance(flag, bool) else ~flag
+
+
+def start_time(ranks: Ranks, by_ring: bool, hop_latency: Any, round_trip_time: Any) -> Any:
+    """Return the time of an empty message whose hops take so long [s]."""
+    start = latencies.ring_start_time if by_ring else latencies.tree_start_time
+    launch_time, crowd_latency = ranks.launch_time, ranks.crowd_latency
+    return start(launch_time, hop_latency, ranks.per_node, round_trip_time, crowd_latency, ranks.nodes)
+
+
+def curve(ranks: Ranks, p: Values, algorithm: str = "auto") -> Curve:
+    """Return the time of an all-reduce for every size of message; takes what ``bandwidth`` takes.
+
+    Every algorithm starts a message in a node as a library does that may choose, and so do the rings of RCCL.
+    Sums in the network take as long over any number of nodes as trees over two: each byte passes a port once
+    each way, and one round trip starts the message.
+    """
+    if algorithm == IN_NETWORK:
+        return curve(ranks._replace(nodes=0 * ranks.nodes + 2, chooses_trees=True), p)
+    by_ring = algorithm == "ring" and ranks.several and ranks.rings_only is not True
+    hop, trip = ranks.hop_latency, ranks.round_trip_time
+    start = quick = start_time(ranks, by_ring, hop, trip)
+    if ranks.several and ranks.low_latency is not True:
+        slow = start_time(ranks, by_ring, hop * p["simple_inside"], trip * p["simple_between"])
+        start = ops.where(ranks.low_latency, quick, slow)
+    chunk = latencies.chunk_latency(quick, start)
+    strength = ranks.ramp_strength
+    if ranks.several:
+        strength = grown_ramp(strength, p["ramp_nodes"], ranks.nodes)
+    bend = (p["bend"] if ranks.several else p["bend_inside"]) * chunk
+    byte_time = rates.all_reduce_byte_time(bandwidth(ranks, p, algorithm), ranks.nodes * ranks.per_node)
+    return Curve(start, byte_time, ramp_of(strength, chunk), bend)

@@ -1,0 +1,190 @@
+"""What measured runs say of one accelerator's speed: how far each kind of work falls short of the peaks.
+
+Every number is the natural logarithm of a factor or of a time in seconds, learned by ``perfmodel calibrate``
+and kept by name, so that an architecture or a network nobody measured has no entry and falls back to its
+family: a factor of 1 on what all of them share.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from perfmodel.core import ops
+from perfmodel.model.fitted.effect_inputs import EffectInputs
+
+if TYPE_CHECKING:
+    from perfmodel.model.fitted.own_effects import OwnEffects
+
+UNITS = ("vector", "vector-fp16", "matrix-16", "matrix-tf32")
+"""Arithmetic that serves a product: ordinary units in fp32 or fp16, matrix units in 16 bits or TF32."""
+CLASSES = (
+    "conv3x3-stride1",
+    "conv3x3",
+    "conv1x1",
+    "conv-other",
+    "conv-stem",
+    "linear",
+    "matmul",
+    "depthwise",
+    "grouped",
+)
+"""Kinds of product; a stem is a convolution of the image, grouped has under 32 columns a group."""
+KINDS = ("norm", "activation", "heavy", "embedding", "product")
+"""Kinds of memory traffic; heavy: dropout, softmax and concatenation."""
+SIZES = ("half_work", "half_depth", "half_columns")
+GROUPS = ("vector", "matrix")
+MEANINGS = (
+    "slowdown",
+    "traffic",
+    "channels_first",
+    "kernel_floor",
+    "product_set_up",
+    "dispatch_time",
+    "iteration_overhead",
+    "optimizer_kernels",
+)
+"""What an ``Efficiency`` makes of its logarithms once."""
+NESTED = (
+    ("vgg11", "vgg13", "vgg16", "vgg19"),
+    ("resnet18", "resnet34"),
+    ("resnet50", "resnet101", "resnet152", "resnet200"),
+    ("resnet50-v1.5", "resnet101-v1.5", "resnet152-v1.5", "resnet200-v1.5"),
+    ("resnet18-v2", "resnet34-v2"),
+    ("resnet50-v2", "resnet101-v2", "resnet152-v2", "resnet200-v2"),
+    ("resnext50-32x4d", "resnext101-32x4d", "se-resnext101-32x4d"),
+    ("resnext50-32x4d", "se-resnext50-32x4d", "se-resnext101-32x4d"),
+    ("resnet50-v1.5", "se-resnet50"),
+    ("swin-tiny", "swin-small"),
+    ("mask-rcnn-r50-fpn", "mask-rcnn-r101-fpn"),
+    ("faster-rcnn-r50-fpn", "faster-rcnn-r101-fpn"),
+    ("detr-r50", "detr-r101"),
+    ("gpt3-5b", "gpt3-6.7b"),
+)
+"""Networks of which each has all layers of the one before, and more."""
+
+
+class Effects(NamedTuple):
+    """Factors on the times of a configuration's parts."""
+
+    vector: float
+    """On products of ordinary units."""
+    matrix: float
+    """On products of matrix units."""
+    traffic: float
+    elementwise: float
+    """On the traffic of all but products, besides ``traffic``."""
+    light: float
+    """On grouped and depthwise convolutions, besides their unit's."""
+    total: float
+
+
+class Efficiency:
+    """The learned numbers of one accelerator's iteration."""
+
+    def __init__(
+        self,
+        logarithms: Mapping[str, float],
+        own: OwnEffects | None = None,
+        borrowed: Mapping[str, float] | None = None,
+    ) -> None:
+        """Take every learned number by name, what a user's own runs say, and what is taken for the rest."""
+        self._log, self._own = dict(logarithms), own
+        self.borrowed = dict(borrowed or {})
+        """Taken for what was not learned, by the same names."""
+        get = self._get
+        self.slowdown = np.exp([[get(f"slowdown/{u}/{c}") for c in CLASSES] + [0.0] for u in UNITS])
+        """Of a very large product, shape (units, classes + 1); the last column is for layers without one."""
+        self.traffic = np.exp([get(f"traffic/{kind}") for kind in KINDS])
+        self.half = np.exp([[get(f"{size}/{group}") for group in GROUPS] for size in SIZES])
+        """Where a product reaches half its rate, shape (sizes, groups)."""
+        self.channels_first = float(np.exp(get("channels_first")))
+        """Traffic of transposing images for matrix units, over their own."""
+        self.kernel_floor = float(np.exp(get("kernel_floor")))
+        """Time of one kernel on the accelerator besides its work [s]."""
+        self.product_set_up = float(np.exp(self._log.get("product_set_up", -math.inf)))
+        """What a product's kernel takes besides [s]; nothing to files from before it was learned."""
+        self.dispatch_time = float(np.exp(get("dispatch_time")))
+        """Host time to launch one kernel [s]."""
+        self.iteration_overhead = float(np.exp(get("iteration_overhead")))
+        """Host time of every iteration besides launches [s]."""
+        self.optimizer_kernels = float(np.exp(get("optimizer_kernels")))
+        """Launched for each parameter tensor by one update."""
+
+    @property
+    def half_rates(self) -> dict[str, Any]:
+        """Where a product reaches half its rate, by ``SIZE/GROUP``."""
+        return {
+            f"{size}/{group}": ops.number(self.half[row, column])
+            for row, size in enumerate(SIZES)
+            for column, group in enumerate(GROUPS)
+        }
+
+    def _get(self, name: str) -> float:
+        return self._log.get(name, 0.0)
+
+    def beside(self, own: OwnEffects) -> Efficiency:
+        """Return the same numbers with what own runs say beside them."""
+        return Efficiency(self._log, own, self.borrowed)
+
+    def with_numbers(self, change: Callable[[Any, str], Any]) -> Efficiency:
+        """Return the same with other numbers: what ``change`` makes of each and its name."""
+        rows = dict(zip(SIZES, self.half, strict=True))
+        known = {name: getattr(self, name) for name in MEANINGS} | rows
+        numbers = {name: change(value, name) for name, value in known.items()}
+        tables = self._log, self.borrowed
+        log, borrowed = ({name: change(each, f"log {name}") for name, each in of.items()} for of in tables)
+        if all(
+            value is of[name]
+            for of, changed in ((known, numbers), (self._log, log), (self.borrowed, borrowed))
+            for name, value in changed.items()
+        ):
+            return self
+        result = copy.copy(self)
+        vars(result).update({name: numbers[name] for name in MEANINGS}, _log=log, borrowed=borrowed)
+        result.half = ops.array([numbers[size] for size in SIZES])
+        return result
+
+    def knows(self, name: str) -> bool:
+        """Whether measured runs spoke of something, e.g. ``workload/resnet50``."""
+        return name in self._log
+
+    def effects(self, on: EffectInputs) -> Effects:
+        """Return the factors of a configuration."""
+        get, architecture = self._get, on.architecture
+        own = 0.0 if self._own is None else self._own.computation(on)
+        network = f"workload/{on.workload}"
+        logarithms = (
+            get(f"architecture/vector/{architecture}"),
+            get(f"architecture/matrix/{architecture}")
+            + get("power") * on.power
+            + get("year/matrix") * on.year,
+            get(f"architecture/traffic/{architecture}"),
+            get("year/elementwise") * on.year
+            + get("fused") * on.fused
+            + get("unfused_transformer") * on.unfused_transformer,
+            get("year/light") * on.year,
+            self._log.get(network, self.borrowed.get(network, 0.0)) + get("detection") * on.detection + own,
+        )
+        return Effects(*np.exp(ops.array(logarithms)).tolist())
+
+
+def borrowed_effects(logarithms: Mapping[str, float]) -> dict[str, float]:
+    """Return what to take for the own effects of nested networks that nobody measured, by ``workload/NAME``.
+
+    Such a network is no faster than a measured one it contains, nor slower than one that contains it.
+    """
+    result: dict[str, float] = {}
+    for family in NESTED:
+        known = [logarithms.get(f"workload/{name}") for name in family]
+        for at, name in enumerate(family):
+            if known[at] is None:
+                below = next((one for one in known[at::-1] if one is not None), -math.inf)
+                above = next((one for one in known[at:] if one is not None), math.inf)
+                middle = min(max(0.0, below), above) if below <= above else (below + above) / 2
+                result.setdefault(f"workload/{name}", middle)
+    return result

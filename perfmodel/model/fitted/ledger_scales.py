@@ -1,0 +1,218 @@
+"""How much wider intervals are than errors on development rows say: what rows new to the model taught.
+
+The shape of an interval comes from development rows, each source predicted by a fit to the others.  Their
+errors are too small all the same, since the form of the model was chosen while looking at them.  A scale for
+each class of jobs comes from the ledger, ``validation/ledger.csv``: errors of shipped versions on rows that
+they had not seen.  ``python -m perfmodel.evidence.accuracy.ledger.levels`` writes the
+scales, and the levels of errors that jobs of one source share.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from perfmodel.core import ops
+
+RESULT = Path(__file__).parent / "evidence.json"
+TRANSFORMERS, COLLECTIVES, DATA_PARALLEL = "transformers", "collectives", "data parallel"
+"""Kinds of predictions."""
+KNOWN, NEW, EXPERTS = "known", "new", "experts"
+"""Classes of jobs: software and accelerator were measured; one of them was not; mixtures of experts."""
+SEVERAL, ONE, SMALL = "several nodes", "one node", "below 1 MiB"
+"""Classes of collectives."""
+TOGETHER, ANCHORED = "several accelerators", "anchored"
+"""Classes of data-parallel jobs: on several accelerators, of measured software; and those that start from a
+measured run on one accelerator."""
+YEAR = "framework year"
+"""Of software whose name is stated without one: which version it is."""
+REPEAT = 0.02
+"""Standard deviation of the logarithm of a time when the same job is measured again (assumed)."""
+FREEDOM = 4.0
+"""Runs that a learned variance, and that of repeats, counts for beside those that contradict it (assumed)."""
+FEW = 5
+"""Sources; a scale of fewer is rough."""
+FOR_95 = 19
+"""Sources that an interval of 95 % takes: the largest error of n bounds a new one's in n of n + 1 cases."""
+
+
+def repeat_noise(squares: float, count: int) -> float:
+    """Return the standard deviation of the logarithm of a time when the same job is measured again.
+
+    Parameters
+    ----------
+    squares : sum of the squared deviations of ``count`` repeats from their mean
+
+    >>> round(repeat_noise(0.0, 1), 6)
+    0.02
+    """
+    return math.sqrt((FREEDOM * REPEAT**2 + squares) / (FREEDOM + count - 1))
+
+
+class Scale(NamedTuple):
+    """What half-widths of a class are multiplied by, in log time; of many jobs both are arrays."""
+
+    factor: float
+    sources: int
+    """In the ledger; with few of them the factor is close to that of all classes."""
+
+    @property
+    def words(self) -> str:
+        """On what it rests.
+
+        >>> Scale(2.0, 1).words, Scale(2.0, 9).words
+        ('1 source says so: rough', '9 sources say so')
+        """
+        return f"{self._says} so" + (": rough" if self.sources < FEW else "")
+
+    @property
+    def _says(self) -> str:
+        return "1 source says" if self.sources == 1 else f"{self.sources or 'no'} sources say"
+
+    @property
+    def no_95(self) -> str | None:
+        """Why no interval of 95 % is stated; None where one is.
+
+        >>> Scale(2.0, 12).no_95, Scale(2.0, 19).no_95
+        ('12 sources say how far off such jobs are; 19 are needed', None)
+        """
+        if self.sources >= FOR_95:
+            return None
+        return f"{self._says} how far off such jobs are; {FOR_95} are needed"
+
+    def ends(self, time: Any, factor_80: Any, factor_95: Any) -> dict[str, Any]:
+        """Return the ends of both intervals by name; None, or not a number in arrays, where none is stated.
+
+        Parameters
+        ----------
+        time : as predicted [s]
+        factor_80, factor_95 : by which it may be off either way, with 80 and 95 % confidence
+        """
+        ends = {"low_80": time / factor_80, "high_80": time * factor_80, "low_95": None, "high_95": None}
+        stated: Any = self.sources >= FOR_95
+        if stated is False:
+            return ends
+        far = ops.where(stated, factor_95, math.nan)
+        return ends | {"low_95": time / far, "high_95": time * far}
+
+
+@cache
+def _scales() -> Mapping[tuple[str, str], Scale]:
+    table = json.loads(RESULT.read_text("utf-8"))["scales"]
+    return {
+        (kind, each): Scale(of["factor"], of["sources"])
+        for kind, classes in table.items()
+        for each, of in classes.items()
+    }
+
+
+def scale_of(kind: str, job: str) -> Scale:
+    """Return the scale of a class of jobs.
+
+    >>> scale_of(TRANSFORMERS, KNOWN).factor > 1
+    True
+    """
+    return _scales()[kind, job]
+
+
+def reason(words: str, factor: float, scale: Scale | None = None) -> str:
+    """Say why an interval is wider, by how much, and on which scale that rests, if on one.
+
+    >>> reason("no measured run on x1", 1.81, Scale(2.0, 6))
+    'no measured run on x1 (x1.8; 6 sources say so)'
+    """
+    return f"{words} (x{factor:.1f}{f'; {scale.words}' if scale else ''})"
+
+
+class Open(NamedTuple):
+    """What an option that is left to its default adds to an interval; numbers or arrays."""
+
+    option: str
+    factor: Any
+    """By which the interval is wider, in log time."""
+    narrows: Any
+    """Share by which it narrows once the option is stated."""
+    deviation: float
+    """Standard deviation of the logarithm of a time that the default may be wrong by."""
+    sources: int
+    """Whose published jobs say so."""
+
+    @property
+    def words(self) -> str:
+        """Which option it is, and what stating it is worth.
+
+        >>> Open("framework", 1.25, 0.2, 0.21, 20).words
+        '--framework is left to its default; stated, the interval narrows by 20%'
+        """
+        left = (
+            "--framework states no year" if self.option == YEAR else f"--{self.option} is left to its default"
+        )
+        return f"{left}; stated, the interval narrows by {float(self.narrows):.0%}"
+
+
+def left_open(kind: str, options: Mapping[str, Any], spread: Any) -> list[Open]:
+    """Return what each option that a job leaves to its default adds to its error.
+
+    The error of a job of which all is stated, and those of what the defaults assume, add as variances.
+
+    Parameters
+    ----------
+    kind : of the prediction
+    options : with whether each is left to its default, a number or an array; or ``YEAR``
+    spread : standard deviation of ln(measured / predicted) of a job of which all is stated, number or array
+
+    >>> framework, = left_open(DATA_PARALLEL, {"framework": True}, 0.2)
+    >>> framework.factor > 1 and round(framework.factor * (1 - framework.narrows), 9) == 1
+    True
+    """
+    table, before, result = _facts()[kind], spread**2, []
+    variances = _variances(kind, options)
+    whole = before + sum(variances.values())
+    for option, variance in variances.items():
+        fact = table[option]
+        factor = ops.sqrt((before + variance) / before)
+        narrows = 1 - ops.sqrt((whole - variance) / whole)
+        result.append(Open(option, factor, narrows, fact["deviation"], len(fact["sources"])))
+        before = before + variance
+    return result
+
+
+def wider_by_open(kind: str, options: Mapping[str, Any], spread: Any) -> Any:
+    """Return by which factor all options that a job leaves to their defaults widen its interval together.
+
+    Takes what ``left_open`` takes.
+
+    >>> framework, = left_open(DATA_PARALLEL, {"framework": True}, 0.2)
+    >>> wider_by_open(DATA_PARALLEL, {"framework": True}, 0.2) == framework.factor
+    True
+    """
+    variance = spread**2
+    return ops.sqrt((variance + sum(_variances(kind, options).values())) / variance)
+
+
+def _variances(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    table = _facts()[kind]
+    known = [(option, is_open) for option, is_open in options.items() if option in table]
+    return {option: table[option]["deviation"] ** 2 * is_open for option, is_open in known}
+
+
+def worth_stating(kind: str) -> list[str]:
+    """Return the options of a kind of prediction that narrow its interval where they are stated."""
+    return list(_facts()[kind])
+
+
+@cache
+def _facts() -> Mapping[str, Mapping[str, Any]]:
+    table: Mapping[str, Mapping[str, Any]] = json.loads(RESULT.read_text("utf-8"))["facts"]
+    return table
+
+
+@cache
+def levels_of(kind: str) -> Mapping[str, Any]:
+    """Return what errors of a kind of prediction share, and the same ``without`` each source."""
+    table: Mapping[str, Any] = json.loads(RESULT.read_text("utf-8"))["levels"][kind]
+    return table

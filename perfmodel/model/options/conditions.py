@@ -1,0 +1,78 @@
+"""Prices, power and failures of a run."""
+
+from typing import Annotated
+
+from perfmodel.core.records.options import Described, OptionInfo
+from perfmodel.core.records.record import Within
+
+LARGEST = 1e12
+LARGEST_BANDWIDTH = 1e15
+MOST_TOKENS = 1e18
+
+_Above = Annotated[float, Within(gt=0, le=LARGEST)]
+_From = Annotated[float, Within(ge=0, le=LARGEST)]
+_Share = Annotated[float, Within(gt=0, le=1)]
+_Building = Annotated[float, Within(ge=1, le=10)]
+_EVERY = OptionInfo(plan=True)
+_TIME = OptionInfo(unit="s", plan=True)
+
+
+class Conditions(Described, heading="Prices, power and failures"):
+    """Prices, power and failures of a run; None is unknown.
+
+    Parameters
+    ----------
+    epochs : [1] Passes over the data set, of the run whose cost to tell.
+    samples : [count of samples] Of that run in all, instead of epochs, e.g. 5e6.
+    tokens : [count of tokens] Of that run in all, instead of either, e.g. 15T.
+    price : [USD/h] USD for an hour of one node with all its accelerators.
+        [default: on demand, if known]
+    purchase_price : [USD] Of one node, instead of a rent, e.g. $300,000.
+    server_price : [USD/h] Of one parameter server's machine, USD per hour.
+        [default: the node's price for one of its kind, else on demand]
+    region : Of the provider, e.g. us-east-1.  [default: the cheapest known]
+    service_years : [years] Until it is written off.  [default: 4]
+    used_fraction : [1] Of its life at work, from 0 to 1.  [default: 1]
+    electricity_price : [USD/kWh] USD per kWh, for a node of one's own; a rent includes it.
+    pue : [1] Building's over machines' power.  [default: 1]
+    host_power : [W] Node without accelerators, e.g. 2kW.  [default: 0]
+    carbon_intensity : [g CO2/kWh] Grams of CO2 per kWh.  [default: that of the offer's region, if known]
+    node_failure_interval : [s] Mean time between failures of one node, e.g. 6000h.
+    checkpoint_time : [s] To write one checkpoint, e.g. 60s.
+    checkpoint_bandwidth : [B/s] At which one node writes its share of one, instead, e.g. 2GB/s.
+    restart_time : [s] From a failure until work goes on.  [default: 0]
+
+    Raises
+    ------
+    InputError : an unknown option, or a value that is out of its range
+    """
+
+    epochs: _Above | None = None
+    samples: Annotated[_Above | None, OptionInfo(label="Samples of the run", unit="count of samples")] = None
+    tokens: Annotated[
+        Annotated[float, Within(gt=0, le=MOST_TOKENS)] | None,
+        OptionInfo(label="Tokens of the run", unit="count of tokens"),
+    ] = None
+    price: Annotated[_Above | None, OptionInfo(label="Price of a machine")] = None
+    purchase_price: Annotated[_Above | None, OptionInfo(label="Purchase of a machine", unit="USD")] = None
+    server_price: Annotated[_Above | None, OptionInfo(label="Price of a parameter server's machine")] = None
+    region: Annotated[str | None, _EVERY] = None
+    service_years: Annotated[_Above | None, OptionInfo(label="Until written off", plan=True)] = None
+    used_fraction: Annotated[_Share | None, OptionInfo(label="Share of its life at work", plan=True)] = None
+    electricity_price: Annotated[_Above | None, OptionInfo(label="Electricity", plan=True)] = None
+    pue: Annotated[
+        _Building | None, OptionInfo(label="Power of the building over its machines' (PUE)", plan=True)
+    ] = None
+    host_power: Annotated[
+        _From | None, OptionInfo(label="Power of a machine without its GPUs", unit="W", plan=True)
+    ] = None
+    carbon_intensity: Annotated[_From | None, OptionInfo(label="Carbon intensity", plan=True)] = None
+    node_failure_interval: Annotated[
+        _From | None,
+        OptionInfo(label="Time between failures of a machine", name="node-mtbf", unit="s", plan=True),
+    ] = None
+    checkpoint_time: Annotated[_From | None, _TIME] = None
+    checkpoint_bandwidth: Annotated[
+        Annotated[float, Within(gt=0, le=LARGEST_BANDWIDTH)] | None, OptionInfo(unit="B/s", plan=True)
+    ] = None
+    restart_time: Annotated[_From | None, _TIME] = None

@@ -1,0 +1,222 @@
+"""How the ranks of a job share a transformer out: by products, layers, positions, experts and samples."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+
+from perfmodel.core.errors import refusal
+from perfmodel.core.problem import Words
+
+if TYPE_CHECKING:
+    from perfmodel.workloads.architecture import Architecture
+
+Sharding = Literal["none", "zero1", "zero2", "zero3"]
+Recompute = Literal["none", "selective", "full"]
+SHARDING: tuple[Sharding, ...] = get_args(Sharding)
+RECOMPUTE: tuple[Recompute, ...] = get_args(Recompute)
+SELECTIVE, FULL = 1, 2
+"""Into ``RECOMPUTE``."""
+ZERO_2, ZERO_3 = 2, 3
+"""Into ``SHARDING``."""
+
+
+DEGREES = (
+    "tensor_parallel",
+    "pipeline_parallel",
+    "virtual_stages",
+    "context_parallel",
+    "expert_parallel",
+)
+"""Options by which the accelerators of a job share a transformer, and the chunks of its stages."""
+CHOSEN = (*DEGREES, "sharding", "recompute", "micro_batch_size")
+"""What of a layout is chosen; the rest follows from it, the accelerators and the batch."""
+NEUTRAL: dict[str, tuple[Any, ...]] = {
+    **{name: (1,) for name in DEGREES if name != "virtual_stages"},
+    "sharding": (None, "none"),
+    "recompute": (None, "none"),
+    "lora": (None,),
+}
+"""Options that make another job of training copies of a network -> the values by which they do not."""
+NO_STAGES = "--virtual-stages changes nothing without --pipeline-parallel of 2 or more"
+
+
+class Layout(NamedTuple):
+    """Degrees of parallelism, and what a step is cut into; whole numbers, or arrays of them.
+
+    Tensor-parallel ranks are neighbours; then come those of context, experts, data, and the stages of the
+    pipeline outermost.  Experts divide the replicas, they are no factor of the world.
+    """
+
+    tensor_parallel: Any = 1
+    pipeline_parallel: Any = 1
+    virtual_stages: Any = 1
+    context_parallel: Any = 1
+    expert_parallel: Any = 1
+    data_parallel: Any = 1
+    sharding: Any = 0
+    """Into ``SHARDING``: which of ZeRO's stages."""
+    recompute: Any = 0
+    """Into ``RECOMPUTE``."""
+    recomputed_layers: Any = 0.0
+    """Share of the layers that full recomputation runs again."""
+    micro_batch_size: Any = 1
+    accumulation_steps: Any = 1
+
+    @property
+    def world_size(self) -> Any:
+        """Accelerators of the job."""
+        return self.tensor_parallel * self.pipeline_parallel * self.context_parallel * self.data_parallel
+
+    @property
+    def global_batch_size(self) -> Any:
+        """Samples of one step."""
+        return self.micro_batch_size * self.accumulation_steps * self.data_parallel
+
+    def words(self) -> dict[str, Any]:
+        """Return one layout as people script against it."""
+        report = {name: int(value) for name, value in self._asdict().items() if name != "recomputed_layers"}
+        return report | {
+            "sharding": SHARDING[int(self.sharding)],
+            "recompute": RECOMPUTE[int(self.recompute)],
+        }
+
+    @property
+    def replicas(self) -> Any:
+        """Ranks that hold the same weights, but for experts: those of context parallelism do, too."""
+        return self.data_parallel * self.context_parallel
+
+
+def layout_of(
+    world_size: int,
+    *,
+    tensor_parallel: int = 1,
+    pipeline_parallel: int = 1,
+    virtual_stages: int = 1,
+    context_parallel: int = 1,
+    expert_parallel: int = 1,
+    sharding: Sharding = "none",
+    recompute: Recompute = "none",
+    micro_batch_size: int | None = None,
+    global_batch_size: int | None = None,
+    accumulation_steps: int | None = None,
+) -> Layout:
+    """Return a layout of so many accelerators; what is left of them are replicas.
+
+    Parameters
+    ----------
+    world_size : accelerators of the job
+    tensor_parallel, pipeline_parallel, virtual_stages, context_parallel, expert_parallel : degrees
+    sharding, recompute : what replicas share, and what is computed again
+    micro_batch_size : samples of one replica in one pass; 1 where nothing says otherwise
+    global_batch_size, accumulation_steps : samples of a step, and passes of it; of the three any two say the
+        third
+
+    Raises
+    ------
+    InputError : degrees that do not multiply to the world; a batch that does not divide
+
+    >>> layout_of(64, tensor_parallel=8, pipeline_parallel=2, global_batch_size=128).accumulation_steps
+    32
+    >>> layout_of(16, tensor_parallel=8, global_batch_size=128, accumulation_steps=16).micro_batch_size
+    4
+    """
+    replica = tensor_parallel * pipeline_parallel * context_parallel
+    if world_size % replica:
+        raise refusal("layout.indivisible", replica=replica, world_size=world_size)
+    data = world_size // replica
+    micro, steps = _passes(data, micro_batch_size, global_batch_size, accumulation_steps)
+    recomputes = RECOMPUTE.index(recompute)
+    return Layout(
+        tensor_parallel,
+        pipeline_parallel,
+        virtual_stages,
+        context_parallel,
+        expert_parallel,
+        data,
+        SHARDING.index(sharding),
+        recomputes,
+        float(recomputes == FULL),
+        micro,
+        steps,
+    )
+
+
+def _passes(data: int, micro: int | None, whole: int | None, steps: int | None) -> tuple[int, int]:
+    """Return the samples of a micro-batch, and how many of them a replica works through in a step."""
+    if whole is None:
+        return micro or 1, steps or 1
+    parts = data * (micro or 1) * (steps or 1)
+    if whole % parts:
+        each = f" x {steps} passes" if steps else ""
+        each += f" of {micro}" if micro else ""
+        raise refusal("batch.replicas", "global_batch_size", whole=whole, data=data, each=each)
+    if micro and steps and whole != parts:
+        raise refusal(
+            "batch.passes",
+            "global_batch_size",
+            "micro_batch_size",
+            "accumulation_steps",
+            data=data,
+            steps=steps,
+            micro=micro,
+            parts=parts,
+            whole=whole,
+        )
+    rest = whole // parts
+    return (rest, steps) if steps and not micro else (micro or 1, steps or rest)
+
+
+def check(layout: Layout, model: Architecture, sequence_length: int) -> None:
+    """Refuse what a transformer cannot be shared out as; ``nearest_layout`` says as what it can.
+
+    Raises
+    ------
+    InputError : heads, layers, positions, experts or micro-batches that do not divide
+    """
+    tensor, stages, chunks = layout.tensor_parallel, layout.pipeline_parallel, layout.virtual_stages
+    _divides("--tensor-parallel", tensor, "heads", model.heads)
+    if stages * chunks > model.layers:
+        raise refusal("layout.stages", stages=stages, chunks=chunks, layers=model.layers)
+    if chunks > 1 and stages > 1 and layout.accumulation_steps % stages:
+        raise refusal("layout.chunks", accumulation_steps=layout.accumulation_steps, stages=stages)
+    _divides("--context-parallel", layout.context_parallel, "tokens of a sequence", sequence_length)
+    if layout.expert_parallel > 1:
+        if not model.experts:
+            raise refusal("layout.no_experts")
+        _divides("--expert-parallel", layout.expert_parallel, "experts", model.experts)
+        if layout.replicas % layout.expert_parallel:  # tensor-parallel ranks share each expert's products
+            raise refusal("layout.experts", expert_parallel=layout.expert_parallel, replicas=layout.replicas)
+
+
+def check_adapters(rank: int | None, model: Architecture) -> None:
+    """Refuse adapters that are wider than what they adapt.
+
+    Raises
+    ------
+    InputError : a rank beyond the features of a layer
+    """
+    if rank is not None and rank > model.hidden:
+        raise refusal("layout.lora", rank=rank, hidden=model.hidden)
+
+
+def caveats(layout: Layout, model: Architecture) -> list[str]:
+    """Return what is possible and poor."""
+    stages, steps = int(layout.pipeline_parallel), int(layout.accumulation_steps)
+    remarks = []
+    if steps < stages:
+        words = "1 micro-batch keeps" if steps == 1 else f"{steps} micro-batches keep"
+        remarks.append(
+            f"{words} {stages} stages idle most of the time: give --accumulation-steps or --global-batch-size"
+        )
+    if layout.virtual_stages > 1 and stages == 1:
+        remarks.append(NO_STAGES)
+    if model.layers % stages:
+        remarks.append(f"{model.layers} layers do not divide by {stages} stages: the fullest sets the pace")
+    if layout.tensor_parallel > model.kv_heads:
+        remarks.append(f"{model.kv_heads} key-value heads are copied to {int(layout.tensor_parallel)} ranks")
+    return remarks
+
+
+def _divides(name: str, degree: int, what: str, whole: int) -> None:
+    if whole % degree:
+        raise refusal("layout.degree", name=Words(name), degree=degree, whole=whole, what=what)

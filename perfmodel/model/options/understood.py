@@ -1,0 +1,90 @@
+"""A scenario as a prediction has it: every default filled in."""
+
+from typing import Literal
+
+from typing_extensions import TypedDict
+
+from perfmodel.core.choices import (
+    Algorithm,
+    Cache,
+    DecoderName,
+    Embedding,
+    Input,
+    Optimizer,
+    Overlap,
+    Placement,
+    Precision,
+    ServerShards,
+    Strategy,
+)
+from perfmodel.model.options.layout import Recompute, Sharding
+
+
+class Understood(TypedDict):
+    """The options of a ``Scenario`` with what was taken for those left open, and what follows from them.
+
+    None is what the job does not have: servers, a sequence length, an anchor.  ``Scenario`` takes it back.
+    """
+
+    workload: str
+    sequence_length: int | None
+    accelerator: str
+    world_size: int
+    node: str
+    accelerators_per_node: int
+    intra_link: str
+    inter_link: str | None
+    nics: int
+    connections: int | None
+    network_cap: bool
+    oversubscription: float
+    rack_nodes: int | None
+    placement: Placement
+    strategy: Strategy
+    k: int | None
+    local_steps: int | None
+    backups: int | None
+    tensor_parallel: int
+    pipeline_parallel: int
+    virtual_stages: int
+    context_parallel: int
+    expert_parallel: int
+    sharding: Sharding | None
+    recompute: Recompute | None
+    lora: int | None
+    micro_batch_size: int | None
+    servers: int | None
+    server_shards: ServerShards | None
+    server_node: str | None
+    local_aggregation: bool
+    algorithm: Algorithm
+    torus_dimensions: str | None
+    overlap: Overlap | None
+    embedding: Embedding | None
+    compression: str | None
+    precision: Precision
+    local_batch_size: int
+    global_batch_size: int
+    accumulation_steps: int
+    optimizer: Optimizer
+    framework: str
+    input: Input
+    loader_workers: int | None
+    storage: str | None
+    dataset: str | None
+    dataset_samples: int | None
+    sample_bytes: float | None
+    decode_rate: float | None
+    decoder: DecoderName | None
+    prefetch_depth: int | None
+    pinned_memory: bool
+    non_blocking: bool
+    persistent_workers: bool
+    cache: Cache
+    jitter: str | None
+    anchor: str | None
+    profile: str | None
+    calibration: str | None
+    nodes: int
+    scaling: Literal["weak", "strong"]
+    """Whether the batch of one accelerator is fixed, or that of the job."""

@@ -1,0 +1,346 @@
+"""Assemble a prediction: one accelerator's terms, what travels, what is waited for, and what it comes to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from perfmodel.core.choices import ONE_PROCESS
+from perfmodel.core.errors import InputError, refusal
+from perfmodel.core.units import show
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.fitted.calibration import Calibration, calibrated, constants_of
+from perfmodel.model.options.compression import caveats as compression_caveats
+from perfmodel.model.options.scenario import AnyScenario, Scenario, scenario_of
+from perfmodel.model.prediction.intervals.absurd import absurd, checked
+from perfmodel.model.prediction.intervals.bound import (
+    above_peak,
+    least_computation_time,
+    least_exchange_rate,
+    least_times,
+)
+from perfmodel.model.prediction.intervals.interval import interval, mode_of
+from perfmodel.model.prediction.intervals.widening import unseen_link, widening_strengths
+from perfmodel.model.prediction.limits import network_limit, replicas_alone
+from perfmodel.model.prediction.memory import does_not_fit, memory_needed
+from perfmodel.model.prediction.numbers import Evaluated, Exchange, job_of_copies, prediction_of
+from perfmodel.model.prediction.result import NO_UPDATES, Memory, Prediction
+from perfmodel.model.prediction.traffic import traffic_of
+from perfmodel.model.prediction.verdict import placement, slower_than_one, verdict
+from perfmodel.model.setting.anchor import Repeat
+from perfmodel.model.setting.resolve import Setting, resolve
+from perfmodel.model.step.communication import choice_note
+from perfmodel.model.step.evaluate import Step, evaluate, outcome
+from perfmodel.model.step.parts import (
+    alone_time,
+    best_way,
+    communicates,
+    computation_of,
+    merging_cost,
+    peak_time,
+    scaled,
+    whole_batch,
+    work_alone,
+)
+from perfmodel.model.step.stragglers import spread_note
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from perfmodel.model.options.keywords import SizedOptions
+
+
+AT_PEAK = "computing is taken at the peak: nothing like it was measured, and what was learned would exceed it"
+_ROUNDING = 1e-9
+TIMES = ("iteration_time", "communication_time", "exposed_communication_time", "contention_time")
+"""Of a step, which are written as people write them: as numbers of Python."""
+
+
+def predict(
+    scenario: AnyScenario | None = None,
+    catalogue: Catalogue | None = None,
+    constants: Calibration | None = None,
+    **options: Unpack[SizedOptions],
+) -> Prediction:
+    """Predict one training iteration.
+
+    Parameters
+    ----------
+    scenario : what is asked, or a mapping of its options; those left open take defaults, which the answer
+        names
+    catalogue : hardware to choose from; by default what comes with the package
+    constants : learned efficiencies; by default those of the scenario's ``calibration``, which goes before
+        them, or those that come with the package
+    options : of the scenario, over what it says
+
+    Raises
+    ------
+    InputError : an unknown option or name, a batch that does not divide, a precision the accelerator lacks
+
+    Examples
+    --------
+    A ring hides most of its traffic behind the backward pass of ResNet-50:
+
+    >>> from perfmodel.model.options.scenario import Scenario
+    >>> scenario = Scenario(workload="resnet50", accelerator="v100-sxm2-16gb", gpus=32)
+    >>> answer = predict(scenario)
+    >>> 0.5 < answer.scaling_efficiency < 1
+    True
+
+    Options as keywords are a scenario of their own, or laid over one:
+
+    >>> predict(workload="resnet50", gpus=32).iteration_time == answer.iteration_time
+    True
+    >>> predict(scenario, inter_link="ethernet-10g-tcp").iteration_time > answer.iteration_time
+    True
+
+    The answer's own scenario, with every default in it, has the same answer:
+
+    >>> predict(answer.scenario).iteration_time == answer.iteration_time
+    True
+    """
+    if options or scenario is None:
+        from perfmodel.model.options.keywords import scenario_from
+
+        scenario = scenario_from(scenario, options)
+    setting, constants = settled(scenario, Catalogue.of(catalogue), constants_of(constants))
+    if setting.layout is None:
+        return checked(_predicted, setting, constants)
+    from perfmodel.model.prediction.shared import shared_prediction
+
+    try:
+        return shared_prediction(setting, constants)
+    except (FloatingPointError, OverflowError) as error:
+        raise absurd(error) from error
+
+
+def settled(
+    scenario: AnyScenario, catalogue: Catalogue, constants: Calibration
+) -> tuple[Setting, Calibration]:
+    """Return the setting a scenario means and the constants it is predicted with.
+
+    A profile's are among them, and what one's own runs taught.
+
+    Raises
+    ------
+    InputError : as ``predict``
+    """
+    scenario = scenario_of(scenario)
+    if scenario.calibration is not None:
+        return _with_calibration(scenario, catalogue)
+    if scenario.profile is None:
+        if scenario.anchor is not None and not scenario.anchor.strip().endswith("@1"):
+            from perfmodel.model.prediction.intervals.node_anchor import anchored_setting
+
+            return anchored_setting(scenario, catalogue, constants), constants
+        return resolve(scenario, catalogue), constants
+    return _with_profile(scenario, catalogue, constants)
+
+
+def _with_calibration(scenario: Scenario, catalogue: Catalogue) -> tuple[Setting, Calibration]:
+    from perfmodel.model.prediction.intervals.own_runs import job_key, remark
+
+    path = str(scenario.calibration)
+    asked = scenario.model_copy(update={"calibration": None})
+    setting, constants = settled(asked, catalogue, calibrated(path, scenario.profile))
+    own = constants.own
+    moved = () if own is None or (setting.layout and own.transformers) else (remark(setting, own),)
+    if own is not None and setting.layout is None and asked.anchor is None and asked.profile is None:
+        setting = _measured_itself(setting, own.jobs.get(job_key(setting)), asked, catalogue, constants)
+        if setting.repeat is not None:
+            moved = (f"this job was measured itself ({path}): its time is the mean of its repeats",)
+    asked = setting.scenario.model_copy(update={"calibration": path})
+    return setting._replace(scenario=asked, warnings=(*setting.warnings, *moved)), constants
+
+
+def _measured_itself(
+    setting: Setting,
+    measured: Sequence[float] | None,
+    scenario: Scenario,
+    catalogue: Catalogue,
+    constants: Calibration,
+) -> Setting:
+    """Return the setting of a job that starts from what was measured of it, where that is possible."""
+    if measured is None:
+        return setting
+    from perfmodel.model.prediction.intervals.node_anchor import anchored_setting
+
+    time, noise = measured
+    anchor = f"iteration_time={time!r}s@{setting.world_size}"
+    try:
+        anchored = anchored_setting(scenario.model_copy(update={"anchor": anchor}), catalogue, constants)
+    except InputError:  # its exchange alone is predicted to take longer
+        return setting
+    return anchored._replace(repeat=Repeat(None, noise))
+
+
+def _with_profile(
+    scenario: Scenario, catalogue: Catalogue, constants: Calibration
+) -> tuple[Setting, Calibration]:
+    from perfmodel.model.setting.profile import read_profile
+    from perfmodel.model.step.profiled import completed, defaults_of, warnings_of, with_profile
+
+    if scenario.anchor is not None:
+        raise refusal("anchor.and_profile")
+    profile = read_profile(str(scenario.profile))
+    scenario, taken = completed(scenario, profile)
+    setting = resolve(scenario, catalogue)
+    report = (*setting.warnings, *warnings_of(setting, profile))
+    setting = setting._replace(warnings=report, defaults=(*defaults_of(setting, profile), *taken))
+    return setting, with_profile(constants, profile)
+
+
+def time_and_strengths(
+    scenario: Scenario, catalogue: Catalogue, constants: Calibration
+) -> tuple[float, dict[str, float]]:
+    """Return the iteration time [s] and what may widen its interval: what a spread is learned from.
+
+    Raises
+    ------
+    InputError : as ``predict``
+    """
+    setting = resolve(scenario, catalogue)
+    step = evaluate(setting, constants)
+    return step.iteration_time, widening_strengths(setting, step.work, step.terms, constants)
+
+
+def time_of(setting: Setting, constants: Calibration) -> float:
+    """Return the iteration time of a setting [s]; what a fit to many runs asks for many times."""
+    return float(outcome(setting, constants).iteration_time)
+
+
+def _predicted(setting: Setting, constants: Calibration) -> Prediction:
+    step = evaluate(setting, constants)
+    plain: dict[str, Any] = {name: float(getattr(step, name)) for name in TIMES}
+    step = step._replace(**plain, terms={name: float(time) for name, time in step.terms.items()})
+    time, on = step.iteration_time, step.fabric
+    if not (math.isfinite(time) and time > 0):
+        raise refusal("job.time", time=time)
+    baseline_time = _baseline_time(setting, step, constants)
+    slowest = on.inter_link_bandwidth if setting.domains > 1 else on.intra_link_bandwidth
+    over = Exchange(unseen_link(setting, constants), least_exchange_rate(setting), slowest)
+    job, width = job_of_copies(setting, step, baseline_time, over, constants)
+    memory = memory_needed(setting, constants, job.need)
+    updates = NO_UPDATES
+    if setting.updates is not None:
+        from perfmodel.model.prediction.training.updates import updates_of
+
+        updates = updates_of(setting, step, constants)
+    return prediction_of(
+        job,
+        constants,
+        interval=None if width is None else interval(setting, width, constants),
+        mode="anchored" if setting.scenario.anchor else "traced" if setting.profile else "specs",
+        memory=memory,
+        verdict=partial(checked, verdict, setting, step, constants),
+        network_limit=partial(checked, network_limit, setting, constants),
+        placement=partial(placement, setting),
+        warnings=partial(checked, _warnings, setting, step, job, memory, constants),
+        traffic=partial(checked, traffic_of, setting, step),
+        **updates,
+    )
+
+
+def _warnings(
+    setting: Setting, step: Step, job: Evaluated, memory: Memory, constants: Calibration
+) -> list[str]:
+    """Return what to doubt of a prediction, in words."""
+    warnings = [
+        *setting.warnings,
+        *_chosen(setting, step, constants),
+        *_cautions(setting, step, job, constants),
+    ]
+    if setting.compression is not None:
+        warnings += compression_caveats(setting.compression)
+    if not memory.fits:
+        warnings.append(does_not_fit(setting, memory))
+        if (alone := replicas_alone(setting.workload)) is not None:
+            warnings.append(alone)
+    if (mfu := job.figures["mfu"]) > 1 + _ROUNDING:
+        warnings.append(f"{mfu:.3g} times the {setting.precision} peak: {_above_peak(setting, step)}")
+    if setting.updates is not None:
+        from perfmodel.model.prediction.training.updates import discarded_note
+
+        if (note := discarded_note(setting.updates, setting.world_size)) is not None:
+            warnings.append(note)
+    return warnings
+
+
+def _chosen(setting: Setting, step: Step, constants: Calibration) -> list[str]:
+    """Say which algorithm was chosen, where somebody asked for a choice."""
+    way = best_way(setting, step.work, step.fabric, constants) if communicates(setting) else setting
+    if (one := way.scenario.algorithm) != setting.scenario.algorithm:
+        return [f"--algorithm {setting.scenario.algorithm} chose {one} for every message"]
+    chosen = choice_note(way, step.work, step.fabric, merging_cost(setting, constants))
+    return [chosen] if chosen else []
+
+
+def _cautions(setting: Setting, step: Step, job: Evaluated, constants: Calibration) -> list[str]:
+    """Return what to doubt of times that are near what is possible, or that others pull up."""
+    least_computing, least_time = least_times(setting)
+    steps, cautions = setting.accumulation_steps, []
+    computing = float(step.work.alone(steps))
+    if mode_of(setting) == "specs" and computing <= (1 + _ROUNDING) * peak_time(
+        setting, setting.local_batch_size, steps
+    ):
+        cautions.append(AT_PEAK)
+    elif computing < least_computing:
+        cautions.append(_impossible(setting, computing, least_computing))
+    elif step.iteration_time < least_time:
+        cautions.append(_too_fast(step.iteration_time, least_time))
+    if setting.scenario.anchor is not None and not (setting.repeat and setting.repeat.anchor is None):
+        from perfmodel.model.prediction.intervals.anchor_slip import slip_note
+
+        doubt = slip_note(setting.scenario.anchor, float(step.anchor_factor))
+        cautions += [doubt] if doubt else []
+    if setting.strategy == ONE_PROCESS and setting.world_size > 1 and job.figures["speedup"] < 1:
+        cautions.append(slower_than_one(setting, step, job.baseline_time))
+    waiting, efficiency = step.terms["straggler_time"], job.figures["scaling_efficiency"]
+    note = spread_note(setting, waiting, step.iteration_time, efficiency, constants)
+    return cautions if note is None else [*cautions, note]
+
+
+def _too_fast(iteration_time: float, least_time: float) -> str:
+    return (
+        f"{show(iteration_time, 's')} is less than the {show(least_time, 's')} that peaks and links allow: "
+        f"check the unit and the batch of what was measured"
+    )
+
+
+def _baseline_time(setting: Setting, step: Step, constants: Calibration) -> float:
+    """The iteration that efficiency is measured against [s], on one accelerator.
+
+    Weak scaling: the same batch.  Strong scaling: the whole job's batch.
+    """
+    micro: int = setting.local_batch_size
+    steps: float = setting.accumulation_steps
+    work = step.work
+    if setting.scaling == "strong":
+        micro, steps = whole_batch(setting, constants)
+        alone = setting._replace(world_size=1)
+        work = scaled(computation_of(alone, micro, constants, steps), step.anchor_factor)
+    elif setting.workload.tables is not None:
+        work = scaled(work_alone(setting, work, constants), step.anchor_factor)
+    return float(alone_time(setting, work, micro, steps, step.anchor_factor, constants))
+
+
+def _above_peak(setting: Setting, step: Step) -> str:
+    """Say what a utilisation above 1 comes from: fast algorithms, or a time that nothing can reach."""
+    if step.work.alone(setting.accumulation_steps) < least_computation_time(setting):
+        return "no machine computes so fast"
+    return above_peak(setting)
+
+
+def _impossible(setting: Setting, computing: float, least: float) -> str:
+    """Say of one accelerator's time that physics forbids it, however much communication hides that."""
+    words = (
+        f"computing takes {show(computing, 's')} on each accelerator, faster than {show(least, 's')}, "
+        f"the least that its arithmetic and memory allow"
+    )
+    if setting.scenario.anchor:
+        return f"{words}: check the anchor's unit and batch"
+    if setting.profile:
+        return f"{words}: check that the profile is of this accelerator and precision"
+    return f"{words}: nothing like it was measured, so take that for the prediction's limit"

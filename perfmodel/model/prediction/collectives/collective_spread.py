@@ -1,0 +1,125 @@
+"""How far the time of a collective may be off: as far as sources and transports left out were missed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from perfmodel.model.collectives.model import fitted
+from perfmodel.model.collectives.place import Point, inside
+from perfmodel.model.fitted.calibration import NORMAL_80, NORMAL_95
+from perfmodel.model.fitted.ledger_scales import COLLECTIVES, ONE, SEVERAL, SMALL, Scale, reason, scale_of
+from perfmodel.model.prediction.intervals.bound import cut_ends
+from perfmodel.model.prediction.intervals.bound import interval_of as cut_interval
+from perfmodel.model.prediction.network_cuts import cuts_of, least_time
+from perfmodel.model.prediction.result import Interval
+
+SHORT, LARGE = 2.0**20, 2.0**26
+"""Messages below the first, and from the second on, are missed by other amounts than those between [B]."""
+OCTAVES = 2.0
+"""Below these sizes, over which one amount becomes the next: the ends of intervals do not jump."""
+FLOOR = 0.35
+"""Least spread of a transport that nobody has measured."""
+NVLINK_DOMAIN = "NVLink domains of several nodes"
+
+
+def transport_of(point: Point) -> str:
+    """Return what tells fabrics apart that behave alike: how bytes travel between nodes, or inside one."""
+    outer = point.inter_link
+    if point.machines > point.nodes:
+        return NVLINK_DOMAIN
+    if point.nodes > 1 and outer is not None:
+        return "one-sided" if outer.one_sided else outer.kind
+    return f"inside {inside(point)[0]}"
+
+
+SIZES = ("below 1 MiB", "1 to 64 MiB", "from 64 MiB")
+"""What the sizes between those limits are called."""
+
+
+def size_class(message_bytes: Any) -> Any:
+    """Return the index into ``SIZES`` of a message's size, or of many."""
+    return (message_bytes >= SHORT) * 1 + (message_bytes >= LARGE)
+
+
+def class_name(several: bool, is_seen: bool, size: int) -> str:
+    """Return the class of conditions under which a spread is learned.
+
+    Parameters
+    ----------
+    several : whether on several nodes
+    is_seen : whether another source measured such a transport
+    size : index into ``SIZES``
+    """
+    return f"{'several nodes' if several else 'one node'}, {'seen' if is_seen else 'unseen'}, {SIZES[size]}"
+
+
+def scale_at(several: bool, size: int) -> Scale:
+    """Return the scale of a class of conditions, by the errors on rows that were new to the model."""
+    return scale_of(COLLECTIVES, SMALL if size == 0 else SEVERAL if several else ONE)
+
+
+def spread_of(point: Point, is_seen: bool, spreads: Mapping[str, float]) -> float:
+    """Return the standard deviation of ln(measured / predicted) of a collective, on rows that are new.
+
+    In the last two octaves of a class of sizes it goes over to that of the next, in proportion to the
+    logarithm of the size.
+
+    Parameters
+    ----------
+    point : the collective
+    is_seen : whether another source measured such a transport
+    spreads : by class
+    """
+    several = point.nodes > 1
+    first, *others = (
+        spreads[class_name(several, is_seen, size)] * scale_at(several, size).factor
+        for size in range(len(SIZES))
+    )
+    result = before = first
+    for border, after in zip((SHORT, LARGE), others, strict=True):
+        part = 1 + math.log2(point.message_bytes / border) / OCTAVES
+        result += (after - before) * min(max(part, 0.0), 1.0)
+        before = after
+    return result
+
+
+def is_seen(point: Point) -> bool:
+    """Return whether at least two sources measured collectives over such a transport."""
+    return transport_of(point) in fitted().transports
+
+
+def interval_of(point: Point, time: float) -> Interval:
+    """Return the interval of a collective's predicted time, by what the shipped fit learned [s]."""
+    known = is_seen(point)
+    by = point.inter_link if point.nodes > 1 and point.inter_link is not None else point.link
+    over = NVLINK_DOMAIN if transport_of(point) == NVLINK_DOMAIN else by.kind
+    spread, reasons = spread_of(point, known, fitted().spreads), []
+    if not known:
+        factor = spread / spread_of(point, True, fitted().spreads)
+        scale = scale_at(point.nodes > 1, int(size_class(point.message_bytes)))
+        reasons = [reason(f"fewer than two sources measured collectives over {over}", factor, scale)]
+    return span(point, time, spread).model_copy(update={"wider_because": reasons})
+
+
+def span(point: Point, time: float, spread: float) -> Interval:
+    """Return the interval of a collective's predicted time, no end below what its links allow [s].
+
+    Parameters
+    ----------
+    point : the collective
+    time : predicted [s]
+    spread : standard deviation of ln(measured / predicted)
+    """
+    scale = scale_at(point.nodes > 1, int(size_class(point.message_bytes)))
+    ends = scale.ends(time, *(math.exp(z * spread) for z in (NORMAL_80, NORMAL_95)))
+    least_time = least_of(point)
+    return cut_interval(cut_ends(ends, time, least_time), least_time, no_95=scale.no_95, wider_because=[])
+
+
+def least_of(point: Point) -> float:
+    """Return the time of a collective that no schedule beats: what the narrowest cut must carry [s]."""
+    cuts = cuts_of(point)
+    parts = (least_time(point.collective, point.group_size, point.message_bytes, cut) for cut in cuts)
+    return max((float(part) for part in parts), default=0.0)

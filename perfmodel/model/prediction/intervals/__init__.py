@@ -1,0 +1,1 @@
+"""How far off a prediction may be, and what makes it wider or narrower."""

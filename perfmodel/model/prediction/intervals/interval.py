@@ -1,0 +1,339 @@
+"""Prediction intervals, as wide as the errors on unseen sources under the same conditions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import partial
+from itertools import repeat
+from operator import mul
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from perfmodel.core import ops
+from perfmodel.model.fitted.calibration import NORMAL_80, NORMAL_95, Calibration, Spread
+from perfmodel.model.fitted.ledger_scales import (
+    ANCHORED,
+    DATA_PARALLEL,
+    KNOWN,
+    NEW,
+    TOGETHER,
+    Scale,
+    left_open,
+    reason,
+    scale_of,
+    wider_by_open,
+)
+from perfmodel.model.prediction.intervals.bound import NOT_KNOWN, Alone, cut_ends, interval_of
+from perfmodel.model.prediction.intervals.widening import (
+    AGAIN,
+    IS_NEW,
+    LEAST,
+    OPEN,
+    OWN,
+    local_batch_of,
+    software_of,
+    strengths,
+)
+from perfmodel.model.prediction.limits import crossed_link
+from perfmodel.model.prediction.result import Interval
+from perfmodel.model.setting.resolve import Setting
+from perfmodel.model.setting.sharing import predicts_tokens
+from perfmodel.model.step.evaluate import Step
+from perfmodel.model.step.layer_rates import conditions
+
+if TYPE_CHECKING:
+    from perfmodel.model.fitted.own_effects import OwnEffects
+    from perfmodel.model.transformers.uncertainty import Novelty
+
+NO_REPEATS = "how far repeats of a job scatter is assumed, or known from few"
+"""Why no interval of 95 % is stated of a job that was measured itself."""
+NOTICED = 0.05
+"""What a condition must add to the logarithm of the scale to be named as a reason."""
+NOTED = 0.03
+"""The same of a profile's relative deviation."""
+
+
+NOT_COMPUTING = (
+    "input",
+    "world size",
+    "beyond world size",
+    "communication",
+    "several accelerators",
+    "single process",
+    "parameter server",
+    "unseen link",
+)
+"""Conditions that make uncertain what several accelerators or samples wait for, not what one computes."""
+REASONS = {
+    "unseen accelerator": "no measured run on {accelerator}",
+    "unseen architecture": "no measured run on the {architecture} architecture",
+    "unseen network": "no measured run of {workload}",
+    "unseen software": "no measured run of {software}",
+    "beyond batch": "measured were {low:g} to {high:g} samples an accelerator of {workload}",
+    "beyond world size": "no measured run on more than {largest:g} accelerators",
+    "host": "the host paces {host:.0%} of the step, and hosts differ",
+    "detection": "work on boxes and regions is not in the layer table",
+    "slow fp16": "{accelerator} has no fast fp16 arithmetic",
+    "communication": "{communication:.0%} of the iteration waits for other accelerators",
+    "single process": "one process drives all accelerators",
+    "parameter server": "parameter servers queue",
+    "unseen link": "no measured run over {link}",
+    "input": "it waits for samples",
+}
+"""Why an interval is wide, by the condition; of the other conditions nothing is said."""
+
+
+def reasons(
+    setting: Setting,
+    result: dict[str, Any],
+    spread: Spread,
+    constants: Calibration,
+    of_profile: float = 0.0,
+    new: Novelty | None = None,
+) -> list[str]:
+    """Return in words why an interval is wider than usual, and by which factor, the largest first.
+
+    Last come a profile's own numbers, by their relative deviation, and what is new to transformers.
+    """
+    measured = [f"the profile's own numbers are {of_profile:.0%} uncertain"] if of_profile > NOTED else []
+    if result.get(AGAIN):
+        return measured
+    widths = dict(zip(spread.weights, _widths(result, spread), strict=True))
+    novel = scale_of(DATA_PARALLEL, NEW)
+    if result[IS_NEW]:
+        by_class = scale_by(result).factor / scale_by(result | {IS_NEW: 0.0}).factor
+        widths[IS_NEW] = widths.get(IS_NEW, 0.0) + math.log(by_class)
+    noticed = [name for name, width in widths.items() if width > NOTICED and name in REASONS]
+    if constants.own is not None:
+        noticed = [name for name in noticed if not _measured(name, setting, constants.own)]
+    low, high = constants.reach.get(local_batch_of(setting), (0.0, 0.0))
+    facts = {
+        "accelerator": setting.accelerator.id,
+        "architecture": setting.accelerator.pool,
+        "workload": setting.workload.id,
+        "software": software_of(setting),
+        "low": low,
+        "high": high,
+        "largest": constants.reach.get("world size", (1.0, 1.0))[1],
+        "host": result["host"],
+        "communication": result["communication"],
+        "link": crossed_link(setting).id,
+    }
+    said = [
+        (math.exp(widths[name]), REASONS[name].format(**facts), novel if name == IS_NEW else None)
+        for name in noticed
+    ]
+    opened = left_open(DATA_PARALLEL, result[OPEN], deviation(result, spread) * scale_by(result).factor)
+    said += [(each.factor, each.words, Scale(each.factor, each.sources)) for each in opened]
+    in_order = sorted(said, key=lambda each: -each[0])
+    wide = [reason(words, factor, scale) for factor, words, scale in in_order if factor > 1 + NOTICED]
+    if new is None:
+        return wide + measured
+    from perfmodel.model.transformers.uncertainty import why_wider
+
+    return list(dict.fromkeys([*wide, *measured, *why_wider(new)]))
+
+
+def _measured(reason: str, setting: Setting, own: OwnEffects) -> bool:
+    """Whether own runs took away why an interval would be wide, or half of it."""
+    kind = reason.removeprefix("unseen ")
+    here = {
+        "accelerator": setting.accelerator.id,
+        "architecture": setting.accelerator.id,
+        "network": setting.workload.id,
+        "software": software_of(setting),
+        "link": crossed_link(setting).id,
+    }
+    return kind in here and here[kind] in own.seen["accelerator" if kind == "architecture" else kind]
+
+
+def scale_by(result: dict[str, Any], mode: str = "specs") -> Scale:
+    """Return by how much errors on rows new to the model exceed those the spread was learned from.
+
+    Parameters
+    ----------
+    result, mode : strength of each condition, numbers or arrays, and how it is predicted, as of ``factors``
+    """
+    if mode != "specs":
+        return scale_of(DATA_PARALLEL, ANCHORED)
+    if result[IS_NEW]:
+        return scale_of(DATA_PARALLEL, NEW)
+    together = result["several accelerators"] > 0
+    classes = zip(scale_of(DATA_PARALLEL, TOGETHER), scale_of(DATA_PARALLEL, KNOWN), strict=True)
+    chosen: Any = (ops.where(together, several, one) for several, one in classes)
+    return Scale(*chosen)
+
+
+class Factors(NamedTuple):
+    """By how much times may be off either way, numbers or arrays."""
+
+    factor_80: Any
+    """With a confidence of 80 %."""
+    factor_95: Any
+    scale: Scale
+    """By how much errors on new rows exceed those on development rows."""
+    common: Any
+    """By which that, and options left to their defaults, widen the interval in log time."""
+
+
+def factors(result: dict[str, Any], mode: str, constants: Calibration) -> Factors:
+    """Return by how much the time may be off either way, numbers or arrays.
+
+    A measurement to start from can only narrow what is known from specs, and from one's own runs.
+
+    Parameters
+    ----------
+    result : strength of each condition
+    mode : of the prediction, a key of ``constants.spread``
+    constants : what was learned of the conditions
+    """
+    spreads, own = constants.spread, constants.own
+    if mode == "specs":
+        return _factors(result, spreads[mode], own, scale_by(result))
+    result = result | {OPEN: {}}
+    measured = _factors(result, spreads[mode], None, scale_by(result, mode))
+    if "specs" not in spreads:
+        return measured
+    near, far, *_ = _factors(result, spreads["specs"], own, scale_by(result))
+    if not (again := result.get(AGAIN)):
+        return measured._replace(
+            factor_80=ops.minimum(measured.factor_80, near), factor_95=ops.minimum(measured.factor_95, far)
+        )
+    return measured._replace(factor_80=math.exp(NORMAL_80 * again), factor_95=math.exp(NORMAL_95 * again))
+
+
+def alone_of(
+    setting: Setting,
+    alone: Any,
+    result: dict[str, Any],
+    mode: str,
+    constants: Calibration,
+    deviation: Any = 0.0,
+) -> Alone:
+    """Return the least that one accelerator takes alone for its share of the work, numbers or arrays.
+
+    That of specs is as uncertain as a prediction on one accelerator; a measured one is what it is.  Nothing
+    is known of workers out of step, whose gradients may come to nothing.
+
+    Parameters
+    ----------
+    setting, result, mode, constants : of the iteration, as for ``factors``
+    alone : the share's time on one accelerator [s]
+    deviation : relative, of a profile's own numbers
+    """
+    if setting.updates is not None:
+        return NOT_KNOWN
+    if setting.strategy != "parameter-server":
+        alone = alone * (setting.world_size > 1)
+    if setting.profile is not None:
+        return Alone(*(alone * ops.exp(-quantile * deviation) for quantile in (NORMAL_80, NORMAL_95)))
+    if mode != "specs":
+        return Alone(alone, alone)
+    of_one = result | dict.fromkeys(NOT_COMPUTING, 0.0)
+    if constants.own is not None:
+        of_one[OWN] = constants.own.settles(conditions(setting), 0.0, 0.0)
+    near, far, *_ = factors(of_one, mode, constants)
+    return Alone(alone / near, alone / far)
+
+
+def _widths(result: dict[str, Any], spread: Spread) -> Iterator[Any]:
+    """What each learned weight adds to the logarithm of the scale, in their order; numbers or arrays."""
+    return map(mul, spread.weights.values(), map(result.get, spread.weights, repeat(0.0)))
+
+
+def deviation(result: dict[str, Any], spread: Spread) -> Any:
+    """Return the standard deviation of the logarithmic error that an interval stands for."""
+    return spread.quantile_80 / NORMAL_80 * ops.exp(sum(_widths(result, spread)))
+
+
+def _factors(result: dict[str, Any], spread: Spread, own: OwnEffects | None, scale: Scale) -> Factors:
+    width, common = ops.exp(sum(_widths(result, spread))) * scale.factor, scale.factor
+    expected = spread.quantile_80 / NORMAL_80 * width
+    if own is not None:
+        width = width * own.narrowing(result[OWN], result[LEAST], expected)
+    else:
+        wider = wider_by_open(DATA_PARALLEL, result[OPEN], expected)
+        width, common = width * wider, common * wider
+    return Factors(ops.exp(spread.quantile_80 * width), ops.exp(spread.quantile_95 * width), scale, common)
+
+
+class Width(NamedTuple):
+    """How far iteration times may be off, numbers or arrays."""
+
+    ends: dict[str, Any]
+    """Of the intervals, as of ``cut_ends`` [s]."""
+    strengths: dict[str, Any]
+    mode: str
+    scale: Scale
+    common: Any
+    """As of ``Factors``."""
+    deviation: Any
+    """Relative, of a profile's own numbers."""
+    least_time: Any
+    """That physics allows [s]."""
+    new: Novelty | None
+    """What is new about a transformer that predicts tokens."""
+
+
+def mode_of(setting: Setting) -> str:
+    """Return the key of ``Calibration.spread`` for a job: a profile is a measurement as an anchor is."""
+    return "anchored" if setting.scenario.anchor or setting.profile else "specs"
+
+
+def width_of(
+    setting: Setting, step: Step, link: Any, least_time: Any, constants: Calibration
+) -> Width | None:
+    """Return where iteration times lie, numbers or arrays; None before a spread was learned.
+
+    Parameters
+    ----------
+    setting, step, constants : of the iteration
+    link : what ``unseen_link`` says of it
+    least_time : that physics allows [s]
+    """
+    mode, time = mode_of(setting), step.iteration_time
+    if mode not in constants.spread:
+        return None
+    result = strengths(setting, step.work, step.terms, link, constants)
+    near, far, scale, common = factors(result, mode, constants)
+    new = _new_to_transformers(setting, mode, constants)
+    if new is not None:
+        near = ops.maximum(near, math.exp(NORMAL_80 * new.spread))
+        far = ops.maximum(far, math.exp(NORMAL_95 * new.spread))
+    of_profile: Any = 0.0
+    if setting.profile is not None:
+        from perfmodel.model.step.profile_noise import noise, noisy
+
+        of_profile = noise(setting, setting.profile, step.terms)
+        near, far = noisy(near, NORMAL_80, of_profile), noisy(far, NORMAL_95, of_profile)
+    ends = scale.ends(time, near, far)
+    alone = alone_of(
+        setting, step.work.alone(setting.accumulation_steps), result, mode, constants, of_profile
+    )
+    ends = cut_ends(ends, time, least_time, alone)
+    return Width(ends, result, mode, scale, common, of_profile, least_time, new)
+
+
+def _new_to_transformers(setting: Setting, mode: str, constants: Calibration) -> Novelty | None:
+    """Return what is new about a step of a network that predicts tokens, whose computing runs of transformers
+    taught; None of other networks, and where the job or its like was measured."""
+    model = setting.workload.architecture
+    if model is None or mode != "specs" or constants.own is not None or not predicts_tokens(setting.workload):
+        return None
+    from perfmodel.model.transformers.uncertainty import novelty
+
+    return novelty(model, setting.accelerator.id, setting.software)
+
+
+def interval(setting: Setting, width: Width, constants: Calibration) -> Interval:
+    """Return where the iteration time of one job lies, and why so far off."""
+    spread, result = constants.spread[width.mode], width.strengths
+    if width.mode != "specs" or constants.own is not None:
+        result = result | {OPEN: {}}  # what was measured settles them
+    return interval_of(
+        width.ends,
+        width.least_time,
+        no_95=NO_REPEATS if result.get(AGAIN) else width.scale.no_95,
+        wider_because=partial(reasons, setting, result, spread, constants, width.deviation, width.new),
+        scale=1.0 if result.get(AGAIN) else float(width.common),
+    )

@@ -1,0 +1,120 @@
+"""Converts an anchor measured on several accelerators, of one machine or of many, to one on a single one."""
+
+from __future__ import annotations
+
+import math
+
+from perfmodel.core.errors import InputError, refusal
+from perfmodel.core.root import bisect
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.fitted.calibration import Calibration
+from perfmodel.model.fitted.ledger_scales import REPEAT
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction.verdict import placement
+from perfmodel.model.setting.anchor import Repeat, parse_anchor
+from perfmodel.model.setting.resolve import Setting, resolve
+from perfmodel.model.step.evaluate import outcome
+
+WIDEST = math.log(1e4)
+"""Of the logarithm of measured over predicted time; beyond it, a slip of the unit."""
+UNIT = "iteration_time=1s@1"
+"""An anchor to be replaced: what is resolved with one starts from a measurement."""
+
+
+def anchored_setting(scenario: Scenario, catalogue: Catalogue, constants: Calibration) -> Setting:
+    """Return the setting of a scenario with an anchor, as one on a single accelerator.
+
+    What several accelerators measured holds their exchange of gradients, over the links of the scenario:
+    inside their machine, inside an NVLink domain, or over adapters.  The time of one is that with which the
+    measured time is predicted.  The time on several grows with that on one, so halving an interval finds it.
+
+    Up to a machine's number they are those of one machine.  More fill machine after machine as the scenario
+    does, with its ``accelerators_per_node``.
+
+    Raises
+    ------
+    InputError : accelerators that the scenario has no place for, or a time that no speed of one accelerator
+        leads to, since the exchange alone takes longer
+    """
+    given = str(scenario.anchor)
+    whole = resolve(_with(scenario, anchor=None), catalogue)
+    if whole.layout is not None:
+        return resolve(scenario, catalogue)
+    anchor = parse_anchor(given)
+    if anchor.options:
+        raise refusal("anchor.copies", "anchor", given=given, known=tuple(anchor.options))
+    if anchor.world_size == 1:
+        return resolve(scenario, catalogue)
+    whole = resolve(_with(scenario, anchor=UNIT), catalogue)
+    try:
+        one, many = (_measured(scenario, whole, ranks, catalogue) for ranks in (1, anchor.world_size))
+        measured = anchor.iteration_time(many.global_batch_size, many.workload.sequence_length)
+        time = _time_on_one(measured, one, many, constants)
+    except InputError as error:
+        raise error.under("anchor", said=f"anchor {given!r}") from error
+    setting = resolve(_with(scenario, anchor=_on_one(time)), catalogue)
+    named = set(setting.defaults)
+    is_same = (many.world_size, many.accelerators_per_node) == (whole.world_size, whole.accelerators_per_node)
+    return setting._replace(
+        repeat=Repeat(given, REPEAT * math.sqrt(2)) if is_same else None,
+        defaults=(*setting.defaults, *(each for each in many.defaults if each not in named)),
+        warnings=(*setting.warnings, *_remarks(setting, many, 1 - time / measured)),
+    )
+
+
+def _measured(scenario: Scenario, whole: Setting, ranks: int, catalogue: Catalogue) -> Setting:
+    """Return the setting of so many accelerators that do each what one does in the whole job."""
+    options: dict[str, object] = {
+        "anchor": UNIT,
+        "global_batch_size": None,
+        "local_batch_size": whole.local_batch_size,
+        "world_size": ranks,
+    }
+    if ranks == 1:  # has nobody to wait for
+        options |= {"k": None, "backups": None}
+    if ranks <= whole.node.accelerators:
+        options["accelerators_per_node"] = None
+    return resolve(_with(scenario, **options), catalogue)
+
+
+def _time_on_one(measured: float, one: Setting, many: Setting, constants: Calibration) -> float:
+    """Return the iteration time of one accelerator that leads to the measured one of many [s]."""
+    free = one._replace(scenario=_with(one.scenario, anchor=None))
+    alone = float(outcome(free, constants).iteration_time)
+
+    def misses(log_factor: float) -> float:
+        started = _with(many.scenario, anchor=_on_one(alone * math.exp(log_factor)))
+        return float(outcome(many._replace(scenario=started), constants).iteration_time) - measured
+
+    low, high = -WIDEST, WIDEST
+    if misses(low) > 0 or misses(high) < 0:
+        raise refusal(
+            "anchor.no_speed",
+            "anchor",
+            accelerator=many.accelerator.id,
+            measured=measured,
+            world_size=many.world_size,
+        )
+    _, high = bisect(lambda log_factor: misses(log_factor) <= 0, low, high)
+    return alone * math.exp(high)
+
+
+def _remarks(setting: Setting, many: Setting, rest: float) -> list[str]:
+    """Say of the measured run what is not said of the job, and on several machines what its traffic takes."""
+    result = [f"the anchor's run: {words}" for words in many.warnings if words not in setting.warnings]
+    if many.nodes > 1:
+        result.append(
+            f"the anchor's run, {placement(many)}: {rest:.0%} of its time is predicted traffic and waiting, "
+            "the rest sets the speed of one accelerator"
+        )
+    return result
+
+
+def _on_one(time: float) -> str:
+    return f"iteration_time={min(max(time, 1e-6), 1e7)!r}s@1"
+
+
+def _with(scenario: Scenario, **options: object) -> Scenario:
+    given = {name: getattr(scenario, name) for name in scenario.model_fields_set} | options
+    kept = {name: value for name, value in given.items() if value is not None}
+    return type(scenario).model_construct(**kept)

@@ -1,0 +1,53 @@
+"""What a prediction says of a calibration file: which runs moved it, and how far."""
+
+from __future__ import annotations
+
+import json
+import math
+
+from perfmodel.model.fitted.own_effects import OwnEffects, effect_names, fingerprint
+from perfmodel.model.prediction.limits import crossed_link
+from perfmodel.model.prediction.understood import understood
+from perfmodel.model.setting.resolve import Setting
+from perfmodel.model.step.fabric import inside_link
+from perfmodel.model.step.layer_rates import conditions
+
+OTHERWISE = ("anchor", "profile", "calibration", "scaling")
+"""Options that do not tell jobs apart."""
+
+
+def job_key(setting: Setting) -> str:
+    """Return what tells a job of copies from all others."""
+    facts = {name: value for name, value in understood(setting).items() if name not in OTHERWISE}
+    return fingerprint(json.dumps(facts, sort_keys=True, default=str).encode())
+
+
+def moved(setting: Setting, own: OwnEffects) -> dict[str, float]:
+    """Return the factors by which own runs moved what acts on a job, on the rate of a link as ``link/ID``.
+
+    None acts on a transformer that is shared out, whose layers are timed apart.
+    """
+    if setting.layout is not None:
+        return {}
+    links = (crossed_link(setting).id, inside_link(setting).id) if setting.world_size > 1 else ()
+    names = dict.fromkeys([*effect_names(conditions(setting)), *(f"link/{link}" for link in links)])
+    return {name: math.exp(own.logarithms[name]) for name in names if name in own.logarithms}
+
+
+def remark(setting: Setting, own: OwnEffects) -> str:
+    """Return in words what own runs did to a prediction."""
+    by_name = moved(setting, own)
+    runs = f"{own.runs} run{'s' if own.runs != 1 else ''} of your own ({own.file})"
+    links = [
+        f"rate of {name.partition('/')[2]} x {by_name.pop(name):.3f}"
+        for name in [*by_name]
+        if name.startswith("link/")
+    ]
+    if setting.layout is not None:
+        return f"{runs} are none of transformers with a layout: it is as without them"
+    if not by_name and not links:
+        return f"{runs} share no software, accelerator, network or link with this job: it is as without them"
+    on = conditions(setting)
+    parts = [f"{name.partition('/')[0]} x {factor:.3f}" for name, factor in by_name.items()]
+    said = [f"computation x {math.exp(own.computation(on)):.3f} ({', '.join(parts)})"] if parts else []
+    return f"by {runs}: {'; '.join(said + links)}"

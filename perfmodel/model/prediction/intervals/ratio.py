@@ -1,0 +1,302 @@
+"""How many times as fast one prediction is as another, and how sure that is.
+
+Two predictions share most of their error: the same chip, software and network are off by the same factor.
+Of transformers the levels say how much they share, by which own runs move a prediction, too.  Of copies of a
+network it is learned from pairs of measured runs of one source, each predicted by a fit to other sources
+(``perfmodel.evidence.accuracy.ratio_fit``).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from perfmodel.equations.ratio import ratio_half_width
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.link import Link
+from perfmodel.model.fitted.calibration import NORMAL_80
+from perfmodel.model.prediction.result import Interval, Prediction, Ratio
+from perfmodel.model.setting.anchor import SHARED_BY
+
+RESULT = Path(__file__).with_name("ratio.json")
+COPIES, SHARED_OUT = "copies of a network", "a network that is shared out"
+"""Kinds of predictions, which different models make."""
+ALWAYS = "anything"
+"""What any two jobs that differ at all do not share."""
+_LINKS = ("node", "intra_link")
+_NETWORK = ("inter_link", "nics", "connections", "network_cap", "oversubscription", "rack_nodes", "placement")
+_MORE = {"nics": 1, "connections": 1, "network_cap": -1, "oversubscription": -1}
+"""Options of a network that are better larger (1) or smaller (-1)."""
+SPARE_KERNEL = ("roce", "rdma", "infiniband")
+"""Kinds of links whose adapters could also be used by the kernel's TCP."""
+_NO_PLAN = {
+    *("workload", "sequence_length", "accelerator", "framework", "precision", *_LINKS, *_NETWORK),
+    *("world_size", "nodes", "local_batch_size", "global_batch_size", "micro_batch_size", "scaling"),
+    *("anchor", "profile"),
+}
+"""Options that are no matter of how training is arranged, or that follow from the others."""
+_BY_SIZE = ("servers", "k", "backups", "accumulation_steps", "torus_dimensions", "accelerators_per_node")
+"""Options whose defaults follow the number of accelerators: they tell jobs of one size apart."""
+UNUSED = "not used"
+
+
+class Job(NamedTuple):
+    """What of a job another may have in common with it; a key that is absent is not known."""
+
+    kind: str
+    """``COPIES`` or ``SHARED_OUT``."""
+    workload: tuple[Any, ...]
+    accelerator: str
+    software: str
+    precision: str | None
+    fabric: Mapping[str, Any]
+    """Machine and links, those between nodes only of several."""
+    start: tuple[Any, ...]
+    """The measurement that it is predicted from; empty of specs."""
+    plan: Mapping[str, Any]
+    """How training is arranged: strategy, overlap, degrees of parallelism."""
+    world_size: float
+    batch: float
+    """Of one accelerator, or of one micro-batch [samples]."""
+
+
+DISTANCES = ("workload", "accelerator", "software", "precision", "fabric", "plan", "world size", "batch")
+"""What two jobs may differ in: 0 or 1, of numbers the logarithm of their ratio."""
+
+
+def distances(one: Job, other: Job) -> tuple[float, ...]:
+    """Return how far two jobs are apart in each of ``DISTANCES``."""
+    return (
+        float(one.workload != other.workload),
+        float(one.accelerator != other.accelerator),
+        float(one.software != other.software),
+        float(one.precision != other.precision),
+        float(_differ(one.fabric, other.fabric)),
+        float(_differ(one.plan, other.plan)),
+        abs(math.log(one.world_size / other.world_size)),
+        abs(math.log(one.batch / other.batch)),
+    )
+
+
+def _differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether what is known of both differs."""
+    return any(one[name] != other[name] for name in one.keys() & other.keys())
+
+
+def job_of(prediction: Prediction) -> Job:
+    """Return what a prediction is of."""
+    asked: Mapping[str, Any] = prediction.scenario
+    fabric = {name: asked.get(name) for name in _LINKS}
+    if asked["nodes"] > 1:
+        fabric |= {name: asked.get(name) for name in _NETWORK}
+    plan = {
+        f"{name} of {asked['world_size']}" if name in _BY_SIZE else name: UNUSED if value is None else value
+        for name, value in asked.items()
+        if name not in _NO_PLAN
+    }
+    shared_out = prediction.layout is not None
+    return Job(
+        kind=SHARED_OUT if shared_out else COPIES,
+        workload=(asked["workload"], asked.get("sequence_length")),
+        accelerator=asked["accelerator"],
+        software=asked["framework"],
+        precision=asked["precision"],
+        fabric=fabric,
+        start=tuple(asked[name] for name in ("anchor", "profile") if asked.get(name)),
+        plan=plan,
+        world_size=asked["world_size"],
+        batch=asked["micro_batch_size"] if shared_out else asked["local_batch_size"],
+    )
+
+
+@cache
+def learned() -> Mapping[str, float]:
+    """Return the share of the error of copies of a network that each difference takes away."""
+    table: Mapping[str, float] = json.loads(RESULT.read_text("utf-8"))["unshared"]
+    return table
+
+
+def unshared_of(one: Job, other: Job, half_widths: tuple[float, float], is_again: bool = False) -> float:
+    """Return the share of their error that two jobs do not have in common: 0 of the same job, at most 1.
+
+    Parameters
+    ----------
+    one, other : the jobs
+    half_widths : of their 80 % intervals, in log time
+    is_again : whether even the same job was run by somebody else
+    """
+    if one == other and not is_again:
+        return 0.0
+    if (one.kind, one.start) != (other.kind, other.start):
+        return 1.0
+    if one.kind == SHARED_OUT:
+        both = 2 * half_widths[0] * half_widths[1]
+        return min(1.0, NORMAL_80**2 * variance_between(one, other) / both) if both else 1.0
+    apart, shares = distances(one, other), learned()
+    each = (shares[name] * distance for name, distance in zip(DISTANCES, apart, strict=True))
+    return min(1.0, shares[ALWAYS] + sum(each))
+
+
+def variance_between(one: Job, other: Job, without: str | None = None) -> float:
+    """Return the variance of the difference of two transformers' errors, but for that of their source.
+
+    Parameters
+    ----------
+    one, other : the jobs
+    without : a source whose rows the levels may not have seen
+    """
+    from perfmodel.model.transformers.levels import NAMED
+    from perfmodel.model.transformers.levels import learned as levels_without
+
+    levels, unlike = levels_without(without), dict(zip(DISTANCES, distances(one, other), strict=True))
+    lengths = [job.workload[1] or 1 for job in (one, other)]
+    apart = {name: unlike[name] for name in NAMED} | {
+        "layout": sum(one.plan.get(name) != other.plan.get(name) for name in SHARED_BY) / 2,
+        "world_size": unlike["world size"],
+        "micro_batch_size": unlike["batch"],
+        "sequence_length": abs(math.log(lengths[0] / lengths[1])),
+    }
+    shared = levels.shared(0.0, float(one.workload[0] == other.workload[0]), apart)
+    return float(2 * (levels.within - shared))
+
+
+def network_order(one: Prediction, other: Prediction, catalogue: Catalogue | None = None) -> int:
+    """Return 1 where two jobs differ in their network alone and that of the first is nowhere worse, -1 where
+    that of the other is; 0 of all other jobs.
+
+    Parameters
+    ----------
+    one, other : predictions
+    catalogue : has their links; by default what comes with the package
+    """
+    first, second = one.scenario, other.scenario
+    signs = set()
+    for name in first.keys() | second.keys():
+        values: tuple[Any, Any] = (first.get(name), second.get(name))
+        if values[0] == values[1]:
+            continue
+        if name == "inter_link" and None not in values:
+            signs.add(_link_order(*(Catalogue.of(catalogue).link(each) for each in values)))
+        elif name in _MORE and None not in values:
+            signs.add(_MORE[name] * (1 if values[0] > values[1] else -1))
+        else:
+            return 0
+    return signs.pop() if len(signs) == 1 else 0
+
+
+def _link_order(one: Link, other: Link) -> int:
+    for better, worse, sign in ((one, other, 1), (other, one, -1)):
+        alike = better.kind == worse.kind or (worse.passes_kernel and better.kind in SPARE_KERNEL)
+        flows = better.flow_bandwidth, worse.flow_bandwidth
+        bulk = [(each.bulk_hop_latency or each.hop_latency).value for each in (better, worse)]
+        if (
+            alike
+            and better.bandwidth.value >= worse.bandwidth.value
+            and better.hop_latency.value <= worse.hop_latency.value
+            and bulk[0] <= bulk[1]
+            and (flows[0] is None or (flows[1] is not None and flows[0].value >= flows[1].value))
+        ):
+            return sign
+    return 0
+
+
+def in_order(ratio: Ratio, order: int) -> Ratio:
+    """Return a ratio of which it is known that the first job is no slower (1), or the other (-1).
+
+    An end of the interval is moved up, or down, to 1, or to the ratio itself, and the order is sure.
+    """
+    if order == 0 or ratio.low_80 is None or ratio.high_80 is None:
+        return ratio
+    if order > 0:
+        moved = {"low_80": max(ratio.low_80, min(1.0, ratio.value))}
+    else:
+        moved = {"high_80": min(ratio.high_80, max(1.0, ratio.value))}
+    agrees = order * (ratio.value - 1) >= 0
+    return ratio.model_copy(update={**moved, "sure": 1.0} if agrees else moved)
+
+
+def ratio_between(one: Prediction, other: Prediction, to: str, catalogue: Catalogue | None = None) -> Ratio:
+    """Return how many times as fast ``one`` is as ``other``, which goes by the name ``to``.
+
+    Where their networks alone differ, and one is nowhere worse, the order is known; ``catalogue`` has their
+    links.
+    """
+    return in_order(_ratio(one, other, to), network_order(one, other, catalogue))
+
+
+def _ratio(one: Prediction, other: Prediction, to: str) -> Ratio:
+    value = one.samples_per_second / other.samples_per_second
+    if one.interval is None or other.interval is None:
+        return Ratio.model_construct(to=to, value=value, low_80=None, high_80=None, sure=None)
+    jobs = job_of(one), job_of(other)
+    halves = _half_width(one, one.interval), _half_width(other, other.interval)
+    half = float(ratio_half_width(*halves, unshared_of(*jobs, halves)))
+    low, high, clipped_at = value / math.exp(half), value * math.exp(half), None
+    accelerators = _accelerators(jobs[0], jobs[1])
+    if accelerators > 1 and high > accelerators:
+        high, clipped_at = max(value, accelerators), accelerators
+    elif accelerators < 1 and low < accelerators:
+        low, clipped_at = min(value, accelerators), accelerators
+    return Ratio.model_construct(
+        to=to,
+        value=value,
+        low_80=low,
+        high_80=high,
+        sure=sure_of(value, half),
+        clipped_at=clipped_at,
+    )
+
+
+def _accelerators(one: Job, other: Job) -> float:
+    """Return the ratio of the accelerators of jobs that differ in nothing else: no speed-up is larger.
+
+    Not a number of other jobs, nor where each of more accelerators does a larger batch than each of fewer.
+    """
+    larger, smaller = sorted((one, other), key=lambda job: -job.world_size)
+    apart = dict(zip(DISTANCES, distances(one, other), strict=True))
+    kept = [name for name in DISTANCES if name not in ("world size", "batch")]
+    if smaller.world_size == 1:
+        kept.remove("plan")  # one accelerator exchanges nothing
+    is_alike = (one.kind, one.start) == (other.kind, other.start) and not any(apart[name] for name in kept)
+    return one.world_size / other.world_size if is_alike and larger.batch <= smaller.batch else math.nan
+
+
+def half_width(ratio: Ratio) -> float | None:
+    """Return half the width of a ratio's 80 % interval, of its logarithm, before an end was cut."""
+    if ratio.low_80 is None or ratio.high_80 is None:
+        return None
+    return math.log(max(ratio.high_80 / ratio.value, ratio.value / ratio.low_80))
+
+
+def _half_width(prediction: Prediction, interval: Interval) -> float:
+    """Return what development rows ask for: what new sources are missed by beyond that, both jobs share."""
+    return math.log(interval.high_80 / prediction.iteration_time) / interval.scale
+
+
+def sure_of(value: float, half_width: float) -> float:
+    """Return the probability that a ratio lies on the side of 1 where it was predicted.
+
+    >>> sure_of(1.2, 0.0), round(sure_of(1.2, math.log(1.2)), 4)
+    (1.0, 0.9)
+    """
+    return chance_above_one(max(value, 1 / value), half_width)
+
+
+def chance_above_one(value: float, half_width: float) -> float:
+    """Return the probability that a ratio is more than 1.
+
+    Parameters
+    ----------
+    value : as predicted
+    half_width : of its 80 % interval, of the logarithm, which is taken to be normal
+
+    >>> [round(chance_above_one(value, math.log(1.2)), 4) for value in (1.2, 1.0, 1 / 1.2)]
+    [0.9, 0.5, 0.1]
+    """
+    if half_width == 0:
+        return 0.5 if value == 1 else float(value > 1)
+    return 0.5 * (1 + math.erf(math.log(value) * NORMAL_80 / half_width / math.sqrt(2)))

@@ -1,0 +1,100 @@
+"""The numbers of a transformer with a layout, or with each of several as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+from perfmodel.core import ops
+from perfmodel.model.fitted.calibration import Calibration
+from perfmodel.model.prediction.intervals.bound import cut_ends, least_times
+from perfmodel.model.prediction.memory import need_of
+from perfmodel.model.prediction.numbers import Evaluated
+from perfmodel.model.setting.resolve import Setting
+from perfmodel.model.setting.sharing import PRECISIONS
+from perfmodel.model.step.evaluate import outcome_of
+from perfmodel.model.step.input_wait import shared_input_time
+from perfmodel.model.step.parts import figures
+from perfmodel.model.step.ports import bulk_bandwidth
+from perfmodel.model.step.terms import StepContext, added, counted_alone, time_alone
+from perfmodel.model.transformers.evaluate import network_of, one_replica
+from perfmodel.model.transformers.job import Case, Job
+from perfmodel.model.transformers.levels import Update
+from perfmodel.model.transformers.many import evaluated
+from perfmodel.model.transformers.parameters import fitted
+from perfmodel.model.transformers.traffic import Row, moved, traffic_of
+from perfmodel.model.transformers.uncertainty import Novelty, ends, novelty, widenings, with_open
+
+
+class Layouts(NamedTuple):
+    """A transformer with a layout that is evaluated, or with each of several: numbers, or arrays of them."""
+
+    job: Evaluated
+    ranks: Job
+    """What its ranks do."""
+    traffic: Callable[[], list[Row]]
+    """What every group of them sends."""
+    new: Novelty
+    """What makes its interval wide."""
+    spread: Any
+    least_time: Any
+    """That physics allows [s]."""
+
+
+def job_of_layouts(
+    setting: Setting,
+    case: Case,
+    constants: Calibration,
+    start: Update | None,
+    opened: Mapping[str, Any],
+) -> Layouts:
+    """Return a transformer with a layout, or with each of several, evaluated.
+
+    Parameters
+    ----------
+    setting : of the job; its layout and counts are numbers, or arrays of shape (layouts,)
+    case : the same layouts on the accelerators that they share
+    constants, start : what was learned, and what measured runs say of the job
+    opened : whether options are left to their defaults, as of ``left_open_by``
+    """
+    layout, learned = case.layout, fitted().parameters
+    model, length = network_of(setting.workload)
+    ranks, step, layer = evaluated(case)
+    time, terms, factor = outcome_of(setting, step, constants, start)
+    single = one_replica(layout, setting.scaling == "strong")
+    # experts that are split over replicas are not in the same place in one alone
+    same = None if layer is None or layout.expert_parallel > 1 else layer
+    one = evaluated(case._replace(layout=single), same)[1]
+    alone = one.iteration_time * factor
+    alone = alone + shared_input_time(setting, single, alone, constants)
+    if counted_alone():
+        alone = time_alone(StepContext(setting._replace(layout=single), constants, one._asdict())) * factor
+    # added up in another order, the same time is another number by its last digit
+    is_alone = (layout.data_parallel == 1) & (layout.expert_parallel == 1)
+    baseline_time = ops.where(is_alone, time, alone)
+    come_to = figures(setting, time, baseline_time, added(terms), layout.data_parallel)
+    others = widenings(model, length, PRECISIONS[setting.precision], come_to["mfu"])
+    new = novelty(model, setting.accelerator.id, setting.software, others=others)
+    new = with_open(new, opened) if start is None else new
+    spread = new.spread if start is None else start.spread(new.stretch)
+    least_time = least_times(setting)[1]
+
+    @cache
+    def traffic() -> list[Row]:
+        return [moved(row, factor) for row in traffic_of(ranks, step, learned)]
+
+    fast = [bulk_bandwidth(link, constants) for link in (setting.inter_link, setting.intra_link)]
+    job = Evaluated(
+        setting,
+        terms,
+        time,
+        come_to,
+        baseline_time,
+        lambda: sum(row.time for row in traffic()),
+        cut_ends(ends(time, spread, new.scale), time, least_time),
+        need_of(setting, constants, ranks),
+        layout.data_parallel,
+        ops.where(setting.domains > 1, *fast),
+    )
+    return Layouts(job, ranks, traffic, new, spread, least_time)

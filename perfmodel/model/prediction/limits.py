@@ -1,0 +1,148 @@
+"""What limits the rate at which gradients travel, and what a limit is called."""
+
+from __future__ import annotations
+
+from perfmodel.core.units import show
+from perfmodel.hardware.link import Link
+from perfmodel.hardware.node import Node
+from perfmodel.model.fitted.calibration import Calibration
+from perfmodel.model.setting.resolve import Setting, usual_connections
+from perfmodel.model.step.fabric import (
+    adapter_limits,
+    busiest_ports,
+    crosses_network,
+    inside_limits,
+    inside_link,
+)
+from perfmodel.model.step.parts import communicates
+from perfmodel.model.step.ports import tcp_ceiling
+from perfmodel.workloads.workload import Workload
+
+KERNEL = "the kernel's TCP"
+TIE = 1 + 1e-9
+"""A limit within this of a link's rate is the sum of the links."""
+TCP_YEARS = "2017 to 2021"
+"""Of the measured training runs over the kernel's TCP."""
+LIFTED_BY = {
+    "kernel": "RDMA on the same ports or more --connections would lift it",
+    "connections": "more --connections would lift it",
+    "machine": "--no-network-cap predicts without it",
+}
+"""What lifts a limit, where an option does."""
+
+
+def replicas_alone(workload: Workload) -> str | None:
+    """Say of a transformer that copies of the whole network are all that is tried; None of other networks."""
+    if workload.architecture is None:
+        return None
+    return (
+        "every accelerator holds a copy of the whole network: perfmodel layouts, and predict with a layout, "
+        "e.g. --sharding zero1, know sharded states, tensor, pipeline and other parallelism"
+    )
+
+
+def crossed_link(setting: Setting) -> Link:
+    """Return the link whose bandwidth matters to the exchange of gradients."""
+    return setting.inter_link if crosses_network(setting) else inside_link(setting)
+
+
+def bottleneck(setting: Setting, constants: Calibration) -> tuple[str, float]:
+    """Return what binds the rate of the exchange, and how many times faster it is asked what would come of.
+
+    Twice, but no further than the next limit where the link itself binds.
+    """
+    if crosses_network(setting):
+        limits = adapter_limits(setting, constants)
+    else:
+        limits = limits_inside(setting, constants)
+    binding = narrowest(limits)
+    if binding != "link":
+        return binding, 2.0
+    own = limits["link"]
+    return binding, min([2.0, *(rate / own for rate in limits.values() if rate > own * TIE)])
+
+
+def limits_inside(setting: Setting, constants: Calibration) -> dict[str, float]:
+    """Return what may bind all rings inside a node [B/s]: of a profile that measured it, the link alone."""
+    limits = inside_limits(setting, constants)
+    if setting.profile is not None and setting.profile.link is not None:
+        return {"link": limits["link"]}
+    return limits
+
+
+def narrowest(limits: dict[str, float]) -> str:
+    """Return which limit binds; the link where others are the sum of it.
+
+    >>> narrowest({"link": 2.0, "kernel": 2.0}), narrowest({"link": 2.0, "kernel": 1.0})
+    ('link', 'kernel')
+    """
+    least = min(limits, key=limits.__getitem__)
+    return least if limits[least] * TIE < limits["link"] else "link"
+
+
+def limit_words(setting: Setting, limit: str) -> str:
+    """Return what a limit of ``perfmodel.model.step.fabric`` other than the link is called."""
+    if limit == "machine" and setting.node.network_bandwidth is not None:
+        return cap_words(setting.node)
+    if limit == "sockets" and setting.socket_link is not None:
+        return f"{setting.socket_link.id} between the sockets"
+    return {
+        "kernel": KERNEL,
+        "connections": connections_words(setting.connections),
+        "path": "the accelerators' own way to their adapters",
+        "server": "what one server adds up",
+        "uplinks": "what the uplinks of racks carry to servers and back",
+        "sockets": "the way between sockets",
+    }[limit]
+
+
+def stated_limit(setting: Setting, limit: str, constants: Calibration) -> str:
+    """Return what ``limit_words`` does, with the rate and where it is known from, where that is learned."""
+    if limit != "kernel":
+        return limit_words(setting, limit)
+    ceiling = tcp_ceiling(constants, setting.connections, usual_connections(setting.strategy))
+    return kernel_words(ceiling, setting.connections, f"runs of {TCP_YEARS}")
+
+
+def kernel_words(rate: float, connections: int, learned_from: str) -> str:
+    """Return the kernel's TCP as a limit, with its rate over one adapter [B/s] and whence that is known.
+
+    >>> kernel_words(2e9, 1, "runs of 2020")
+    "the kernel's TCP (2 GB/s an adapter over one connection, as in runs of 2020)"
+    """
+    over = _counted(connections, "connection")
+    return f"{KERNEL} ({show(rate, 'B/s')} an adapter over {over}, as in {learned_from})"
+
+
+def connections_words(connections: int) -> str:
+    """Return a provider's limit on connections in words."""
+    return f"the provider's limit on {_counted(connections, 'connection')}"
+
+
+def cap_words(node: Node) -> str:
+    """Return the network limit of a machine that has one in words."""
+    assert node.network_bandwidth is not None
+    return f"the network limit of {node.id} ({show(node.network_bandwidth.value, 'B/s')})"
+
+
+def network_limit(setting: Setting, constants: Calibration) -> str | None:
+    """Return what binds the exchange of gradients other than its link, and what would lift it, in words.
+
+    None where the link itself binds, or nothing is exchanged.
+    """
+    if not communicates(setting):
+        return None
+    ports = busiest_ports(setting, constants)
+    limit, _ = bottleneck(ports, constants)
+    if limit == "link":
+        return None
+    return with_remedy(stated_limit(ports, limit, constants), limit)
+
+
+def with_remedy(words: str, limit: str) -> str:
+    """Return a limit in words, with what would lift it."""
+    return f"{words}: {LIFTED_BY[limit]}" if limit in LIFTED_BY else words
+
+
+def _counted(count: int, what: str) -> str:
+    return f"one {what}" if count == 1 else f"{count} {what}s"

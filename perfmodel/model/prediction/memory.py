@@ -1,0 +1,119 @@
+"""Whether a job fits into the memory of its accelerators: of data-parallel training, or with a layout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from perfmodel.core import ops
+from perfmodel.model.fitted.calibration import Calibration
+from perfmodel.model.prediction.intervals.absurd import checked
+from perfmodel.model.prediction.memory_odds import odds_of
+from perfmodel.model.prediction.open_options import not_stated
+from perfmodel.model.prediction.result import DeviceMemory, Memory
+from perfmodel.model.setting.resolve import Setting
+from perfmodel.model.step.memory import Need, memory_of, of_the_others
+
+if TYPE_CHECKING:
+    from perfmodel.model.transformers.job import Job
+
+MANY = 2.0**16
+"""Samples of a micro-batch whose activations take more than gradients."""
+
+
+def need_of(setting: Setting, constants: Calibration, job: Job | None = None) -> Need:
+    """Return what the fullest accelerator keeps, numbers or arrays.
+
+    Parameters
+    ----------
+    setting, constants : of the job
+    job : of its layout, or of many as arrays, where that is worked out already
+    """
+    if setting.layout is None:
+        return memory_of(setting, constants)
+    from perfmodel.model.transformers.evaluate import case_of_setting
+    from perfmodel.model.transformers.job import job_of
+    from perfmodel.model.transformers.memory import memory_of as memory_of_job
+
+    job = job_of(case_of_setting(setting)) if job is None else job
+    memory, capacity = memory_of_job(job), setting.accelerator.memory_capacity
+    return Need(memory._asdict(), memory.total, capacity, partial(largest_micro_batch, job, capacity))
+
+
+def memory_needed(setting: Setting, constants: Calibration, need: Need | None = None) -> Memory:
+    """Return what the fullest accelerator of one job keeps, and how likely that fits.
+
+    Parameters
+    ----------
+    setting, constants : of the job
+    need : what ``need_of`` says of it, where that is known
+    """
+    of_rows, needed, capacity, largest = need_of(setting, constants) if need is None else need
+    rows, unknown = {name: float(size) for name, size in of_rows.items()}, not_stated(setting)
+    return Memory.model_construct(
+        bytes=float(needed),
+        capacity=capacity,
+        fits=bool(needed <= capacity),
+        **odds_of(float(needed), capacity, unknown)._asdict(),
+        not_stated=unknown,
+        largest_local_batch_size=partial(checked, _whole, largest) if callable(largest) else int(largest),
+        rows=rows,
+        devices=_devices(setting, rows),
+    )
+
+
+def _whole(number: Callable[[], Any]) -> int:
+    return int(number())
+
+
+def unfit(setting: Setting, constants: Calibration) -> str | None:
+    """Return what ``predict`` says of a setting that does not fit into memory; None where it does."""
+    memory = memory_needed(setting, constants)
+    return None if memory.fits else does_not_fit(setting, memory)
+
+
+def _devices(setting: Setting, rows: dict[str, float]) -> list[DeviceMemory]:
+    """The memory of the first accelerator and of the others, where they differ."""
+    others = of_the_others(setting, rows)
+    if others is None:
+        return []
+    return [
+        DeviceMemory.model_construct(first=first, count=count, bytes=float(sum(each.values())), rows=each)
+        for first, count, each in ((0, 1, rows), (1, setting.world_size - 1, others))
+    ]
+
+
+def does_not_fit(setting: Setting, memory: Memory) -> str:
+    """Return what is needed, what there is, and the largest batch that fits."""
+    gib, batch = 2**30, "batch" if setting.layout is None else "micro-batch"
+    needed = f"{memory.verdict}: {memory.bytes / gib:.1f} GiB needed, {memory.capacity / gib:.1f} GiB there"
+    if memory.largest_local_batch_size:
+        return f"{needed}; the largest {batch} that does is {memory.largest_local_batch_size}"
+    others = "" if setting.layout is None else "; perfmodel layouts lists what would"
+    return f"{needed}; not even a {batch} of 1 does{others}"
+
+
+def largest_micro_batch(job: Job, capacity: float) -> Any:
+    """Return the largest micro-batch that fits in the same passes, 0 where none does.
+
+    The memory of each end of a pipeline grows by as much with every sample of a micro-batch, but by less
+    while activations take less than the gradients that are made in their place.
+
+    Parameters
+    ----------
+    job : one, or many as arrays
+    capacity : of an accelerator [B]
+    """
+    from perfmodel.model.transformers.memory import memory_of_ends
+
+    def most(micro: float) -> list[Any]:
+        layouts = (job.layout._replace(micro_batch_size=each) for each in (micro, micro + 1))
+        sizes = (memory_of_ends(job._replace(layout=layout)) for layout in layouts)
+        ends = ((now.total, larger.total) for now, larger in zip(*sizes, strict=True))
+        return [micro + (capacity - now) / ops.maximum(larger - now, 1.0) for now, larger in ends]
+
+    first, last = (
+        ops.maximum(0.0, ops.floor(ops.minimum(*each))) for each in zip(most(1.0), most(MANY), strict=True)
+    )
+    return ops.where(job.layout.pipeline_parallel > 1, ops.minimum(first, last), last)

@@ -1,0 +1,41 @@
+"""Which options of a job are left to their defaults that its software, not its owner's plan, decides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from perfmodel.hardware.software import parts
+from perfmodel.model.fitted.ledger_scales import YEAR
+from perfmodel.model.setting.resolve import Setting
+
+OPTIONS = "framework", "sharding", "recompute"
+"""What decides the memory of a model-parallel transformer besides its size, and how its software computes."""
+
+
+def not_stated(setting: Setting) -> list[str]:
+    """Return the options of a transformer's layout and software that are left to their defaults."""
+    if setting.layout is None:
+        return []
+    given = {name for name in OPTIONS if getattr(setting.scenario, name) is not None}
+    given |= {"sharding"} if setting.scenario.strategy == "fsdp" else set()
+    return [name for name in OPTIONS if name not in given]
+
+
+def left_open_by(framework: str | None, others: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what widens the interval of a job's time, with whether it is left to its default.
+
+    Parameters
+    ----------
+    framework : as stated, or None; without a year it leaves ``YEAR`` open
+    others : whether each other option is, a number or an array
+    """
+    if framework is None:
+        return {"framework": True, **others}
+    return others if parts(framework)[1] else {YEAR: True, **others}
+
+
+def left_to_defaults(setting: Setting) -> Mapping[str, Any]:
+    """Return the same of a setting."""
+    others = dict.fromkeys((name for name in not_stated(setting) if name != "framework"), True)
+    return left_open_by(setting.scenario.framework, others)

@@ -1,0 +1,194 @@
+"""Error against wall clock of every way to update on the same hardware, and which is ahead when.
+
+The time between updates is predicted; what an update gains is the bound of Dutta et al. for an example
+objective, whose constants no network's are known to be: compare the strategies, do not read losses off.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from perfmodel.core.errors import InputError, refusal
+from perfmodel.core.updates import KINDS, OPTIONS, network_of
+from perfmodel.equations.convergence import updates_to_error
+from perfmodel.equations.sgd_variants import AVERAGING, StragglerPrediction
+from perfmodel.equations.wall_clock import ErrorBound, Objective, error_bound
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.fitted.calibration import Calibration
+from perfmodel.model.prediction.assemble import predict
+from perfmodel.model.prediction.result import Prediction
+from perfmodel.model.prediction.training.sgd_error_bound import (
+    GRADIENT_VARIANCE,
+    INITIAL_ERROR,
+    SMOOTHNESS,
+    STALENESS_BOUND,
+    STRONG_CONVEXITY,
+)
+
+LEARNING_RATE = 0.05
+LOSSES = 400
+"""Between the start and the loss that is asked for, at which the strategies are compared."""
+POINTS = 12
+
+
+def time_to_loss(
+    prediction: Prediction,
+    loss: float,
+    catalogue: Catalogue | None = None,
+    constants: Calibration | None = None,
+) -> dict[str, Any]:
+    """Return the time to a loss [s] of a prediction and of every other strategy on its hardware.
+
+    Parameters
+    ----------
+    prediction : of one iteration, by servers, by all-reduce or by any strategy of ``specs.updates``
+    loss : above 0 and below 2, the error that the example objective starts from
+    catalogue, constants : what it was predicted with
+
+    Raises
+    ------
+    InputError : a loss that is none of these, or a transformer that is shared out
+    """
+    if not 0 < loss < INITIAL_ERROR:
+        raise refusal("bound.loss", loss=loss, initial_error=INITIAL_ERROR)
+    if prediction.layout is not None:
+        raise refusal("bound.layout", workload=prediction.scenario["workload"])
+    asked: dict[str, Any] = dict(prediction.scenario)
+    own = asked["strategy"]
+    in_step = (
+        own if own not in KINDS else "all-reduce" if network_of(own) == "all-reduce" else "parameter-server"
+    )
+    rows: list[dict[str, Any]] = []
+    bounds: dict[str, ErrorBound] = {}
+    for strategy in (in_step, *KINDS):
+        try:
+            answer = prediction if strategy == own else _with(asked, strategy, catalogue, constants)
+        except InputError as error:
+            rows.append({"strategy": strategy, "time": None, "note": str(error)})
+            continue
+        row, bound = _row(strategy, answer, loss)
+        rows.append(row)
+        if bound is not None:
+            bounds[strategy] = bound
+    mine = next(row for row in rows if row["strategy"] == own)
+    return {
+        "loss": loss,
+        "strategy": own,
+        "time": mine["time"],
+        "updates": mine.get("updates"),
+        "learning_rate": LEARNING_RATE,
+        "rows": rows,
+        "ahead": _ahead(bounds, loss),
+        "curve": _curve(bounds, loss),
+        "note": (
+            f"bound of Dutta et al. 2018 for an example: L = {SMOOTHNESS:g}, c = {STRONG_CONVEXITY:g}, "
+            f"variance {GRADIENT_VARIANCE:g} a sample, error {INITIAL_ERROR:g} at 0, learning rate "
+            f"{LEARNING_RATE:g}, stale gradients within {STALENESS_BOUND:g} of fresh ones; "
+            "compare strategies by it, its losses are no network's"
+        ),
+    }
+
+
+def _with(
+    asked: dict[str, Any], strategy: str, catalogue: Catalogue | None, constants: Calibration | None
+) -> Prediction:
+    """Predict another strategy: what it takes is kept where it was asked for, else as usual."""
+    served = network_of(strategy) == "parameter-server"
+    dropped = {"strategy", "overlap", "connections", *OPTIONS}
+    if not served:
+        dropped |= {"servers", "server_shards", "server_node"}
+    options = {name: value for name, value in asked.items() if name not in dropped}
+    takes = KINDS[strategy].option if strategy in KINDS else None
+    if takes is not None:
+        options[takes] = asked[takes]
+    return predict(options | {"strategy": strategy}, catalogue, constants)
+
+
+def _row(strategy: str, answer: Prediction, loss: float) -> tuple[dict[str, Any], ErrorBound | None]:
+    one = _as_variant(strategy, answer)
+    row: dict[str, Any] = {
+        "strategy": strategy,
+        "updates_per_second": 1 / one.update_time,
+        "gradients_per_update": one.gradients_per_update,
+        "mean_staleness": one.mean_staleness,
+        "fresh_fraction": one.fresh_fraction,
+        "floor": None,
+        "updates": None,
+        "time": None,
+        "note": None,
+    }
+    if one.variant in AVERAGING:
+        return row | {"note": "no bound on the same error is known"}, None
+    asked = answer.scenario
+    objective = Objective(
+        LEARNING_RATE,
+        SMOOTHNESS,
+        STRONG_CONVEXITY,
+        GRADIENT_VARIANCE,
+        asked["local_batch_size"] * asked["accumulation_steps"],
+        INITIAL_ERROR,
+        staleness_bound=STALENESS_BOUND,
+    )
+    try:
+        bound = error_bound(one, objective)
+        row["floor"] = bound.floor
+        row["updates"] = updates_to_error(loss, INITIAL_ERROR, bound.floor, 1 - bound.decay)
+    except InputError as error:
+        return row | {"note": str(error)}, None if row["floor"] is None else bound
+    return row | {"time": row["updates"] * bound.update_time}, bound
+
+
+def _as_variant(strategy: str, answer: Prediction) -> StragglerPrediction:
+    """A prediction in the words of the bound; in step, an iteration is an update of all gradients."""
+    if answer.updates_per_second is None:
+        time, n = answer.iteration_time, answer.scenario["world_size"]
+        return StragglerPrediction("sync", time, time / n, n, 0.0, 1.0, "exact", time, time)
+    time, n = 1 / answer.updates_per_second, int(answer.gradients_per_update or 1)
+    stale = float(answer.mean_staleness or 0.0)
+    return StragglerPrediction(
+        strategy, time, time / n, n, stale, answer.fresh_fraction, "approximation", time, time
+    )
+
+
+def _ahead(bounds: dict[str, ErrorBound], loss: float) -> list[dict[str, Any]]:
+    """Who reaches each loss first, from the start down to the one that is asked for."""
+    result: list[dict[str, Any]] = []
+    for level in np.geomspace(INITIAL_ERROR, loss, LOSSES + 1)[1:].tolist():
+        times = {name: _time(bound, level) for name, bound in bounds.items()}
+        first = min(times, key=times.__getitem__, default=None)
+        if first is None or not math.isfinite(times[first]):
+            break
+        if not result or result[-1]["strategy"] != first:
+            result.append({"strategy": first, "from_time": result[-1]["to_time"] if result else 0.0})
+        result[-1] |= {"to_time": times[first], "to_loss": level}
+    return result
+
+
+def _time(bound: ErrorBound, level: float) -> float:
+    if level <= bound.floor:
+        return math.inf
+    return updates_to_error(level, INITIAL_ERROR, bound.floor, 1 - bound.decay) * bound.update_time
+
+
+def _curve(bounds: dict[str, ErrorBound], loss: float) -> dict[str, Any]:
+    """Error against time, up to the time of the last that reaches the loss."""
+    ends = [time for bound in bounds.values() if math.isfinite(time := _time(bound, loss))]
+    if not ends:
+        return {"times": [], "errors": {}}
+    times = np.linspace(0, max(ends), POINTS)
+    errors = {name: np.asarray(bound.at(times)).tolist() for name, bound in bounds.items()}
+    return {"times": times.tolist(), "errors": errors}
+
+
+def ahead_words(ahead: Sequence[dict[str, Any]], shown: Any) -> str:
+    """Say which strategy is ahead when; ``shown`` writes a time."""
+    if not ahead:
+        return "none reaches it"
+    spans = [
+        f"{span['strategy']} to {span['to_loss']:.3g}, in {shown(span['to_time'], 's')}" for span in ahead
+    ]
+    return "ahead: " + "; then ".join(spans)

@@ -1,0 +1,66 @@
+"""The question as it was understood: what a prediction says of its scenario."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from perfmodel.model.setting.embedding_tables import has_tables
+from perfmodel.model.setting.resolve import Setting
+from perfmodel.model.setting.torus import runs_torus, usual_torus
+
+if TYPE_CHECKING:
+    from perfmodel.model.options.layout import Layout
+
+
+def understood(setting: Setting) -> dict[str, object]:
+    """The scenario with every default filled in, and what follows from it; a ``Scenario`` takes it back."""
+    filled = setting.scenario.__dict__ | {
+        "accelerator": setting.accelerator.id,
+        "node": setting.node.id,
+        "nodes": setting.nodes,
+        "accelerators_per_node": setting.accelerators_per_node,
+        "intra_link": setting.intra_link.id,
+        "inter_link": setting.inter_link.id,
+        "nics": setting.nics,
+        "connections": setting.connections,
+        "servers": setting.servers or None,
+        "server_shards": setting.server_shards if setting.servers else None,
+        "server_node": setting.server_node.id if setting.servers else None,
+        "overlap": setting.overlap,
+        "precision": setting.precision,
+        "local_batch_size": setting.local_batch_size,
+        "global_batch_size": setting.global_batch_size,
+        "accumulation_steps": setting.accumulation_steps,
+        "sequence_length": setting.workload.sequence_length,
+        "optimizer": setting.optimizer,
+        "framework": setting.software,
+        "loader_workers": (setting.loader_workers and setting.scenario.loader_workers)
+        or setting.loader_workers
+        or setting.scenario.loader_workers,
+        "storage": setting.storage or setting.scenario.storage,
+        "scaling": setting.scaling,
+    }
+    if setting.repeat is not None:
+        filled["anchor"] = setting.repeat.anchor
+    if setting.workload.tables is not None:
+        filled["embedding"] = "sharded"
+    elif has_tables(setting.workload):
+        filled["embedding"] = "replicated"
+    if runs_torus(setting.scenario, setting.strategy) and setting.world_size > 1:
+        usual = usual_torus(setting.accelerators_per_domain, setting.domains)
+        filled["torus_dimensions"] = setting.scenario.torus_dimensions or str(usual)
+    if setting.updates is not None:
+        filled |= setting.updates.options(setting.world_size)
+    if setting.is_slice:
+        filled["inter_link"] = None
+    if setting.layout is not None:
+        filled |= {"overlap": None, **_of_layout(setting.layout)}
+    if setting.profile is not None and setting.profile.measures_input:
+        # the measured wait stands, unless it was asked for other workers
+        filled |= {name: getattr(setting.scenario, name) for name in ("loader_workers", "storage")}
+    return filled
+
+
+def _of_layout(layout: Layout) -> dict[str, object]:
+    words = layout.words()
+    return {name: words[name] for name in ("sharding", "recompute", "micro_batch_size")}

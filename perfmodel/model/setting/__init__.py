@@ -1,0 +1,1 @@
+"""From a scenario to a setting: names looked up, defaults taken, conflicts refused."""

@@ -1,0 +1,106 @@
+"""Takes the embedding tables of a recommender apart from its layers, where accelerators share them out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+
+from perfmodel.core.choices import Embedding
+from perfmodel.core.errors import refusal
+from perfmodel.core.problem import Note, default
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.workloads.workload import Layer, Tables, Workload
+
+FAMILIES = ("recommender", "custom")
+"""Of networks whose tables hold what samples name; those of words are tied to the rest of a transformer."""
+LOOKUPS = "tables"
+"""The layer that stands for all look-ups."""
+TRAFFIC = 2
+"""Elements moved by a look-up, over those looked up: each is read and written."""
+
+
+def _is_table(layer: Layer) -> bool:
+    return layer.kind == "embedding" and layer.parameters > 0
+
+
+def usual_embedding(workload: Workload, strategy: str) -> Embedding:
+    """Return how a network's tables are kept where nobody says: all-reduce alone shares them out."""
+    return "sharded" if workload.shares_tables and strategy == "all-reduce" else "replicated"
+
+
+def has_tables(workload: Workload) -> bool:
+    """Whether a network has tables that may be shared out."""
+    return workload.family in FAMILIES and any(_is_table(layer) for layer in workload.layers)
+
+
+def with_embedding(
+    workload: Workload, scenario: Scenario, defaults: list[Note], warnings: list[str]
+) -> Workload:
+    """Return a workload with its tables apart where they are shared out; else as it is.
+
+    Parameters
+    ----------
+    workload : with its tables among its layers
+    scenario : what is asked
+    defaults, warnings : to which what is taken is added, and that some accelerators hold no table
+
+    Raises
+    ------
+    InputError : tables that are not there, or not of a kind that is shared out; another strategy
+    """
+    asked = scenario.embedding
+    if asked is None:
+        asked = usual_embedding(workload, scenario.strategy)
+        if has_tables(workload):
+            defaults.append(default("embedding", asked))
+    if asked == "replicated":
+        return workload
+    if not has_tables(workload):
+        raise refusal("tables.none", workload=workload.id)
+    if scenario.strategy != "all-reduce":
+        raise refusal("tables.strategy", strategy=scenario.strategy)
+    apart = tables_apart(workload)
+    if apart.tables is not None and scenario.world_size > (count := int(apart.tables.number)):
+        warnings.append(
+            f"{count} tables stay whole, so {scenario.world_size - count} of {scenario.world_size} GPUs "
+            f"hold none, and the others look them up for all"
+        )
+    return apart
+
+
+def _looked_up_at_once(lookups: list[Layer]) -> Layer:
+    """One layer for all tables: trainers that share them out fuse the look-ups of those one device holds.
+
+    So do NVIDIA's DLRM (``joint_sparse``) and TorchRec (batched tables of FBGEMM).
+    """
+    sums = {
+        name: sum(getattr(layer, name) for layer in lookups)
+        for name in ("forward_elements", "backward_elements", "saved_elements")
+    }
+    return lookups[0]._replace(name=LOOKUPS, tensors=(), **sums)
+
+
+@lru_cache(maxsize=64)
+def tables_apart(workload: Workload) -> Workload:
+    """Return a workload whose tables are no tensors of its layers, and are looked up by one kernel.
+
+    Raises
+    ------
+    InputError : it has no other tensors
+    """
+    lookups = [layer for layer in workload.layers if _is_table(layer)]
+    first = workload.layers.index(lookups[0])
+    before, after = (
+        tuple(layer for layer in part if not _is_table(layer))
+        for part in (workload.layers[:first], workload.layers[first:])
+    )
+    layers = (*before, _looked_up_at_once(lookups), *after)
+    if not any(layer.tensors for layer in layers):
+        raise refusal("tables.alone", workload=workload.id)
+    tables = Tables(
+        np.array([layer.parameters for layer in lookups], dtype=np.float64),
+        np.array([layer.forward_elements / TRAFFIC for layer in lookups]),
+    )
+    return replace(workload, layers=layers, tables=tables)

@@ -1,0 +1,377 @@
+"""The numbers that a prediction starts from, each with its name and source: of specs, fits and options.
+
+One walk over a setting and its constants changes any of them: into traced numbers, for explanations and
+derivatives, or into other plain ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from perfmodel.core.records.record import Record
+from perfmodel.core.tracing.tracing import TRACE
+from perfmodel.hardware.provenance import Provenance
+from perfmodel.hardware.storage import storages
+from perfmodel.model.collectives import model as collectives
+from perfmodel.model.fitted.calibration import LATENCIES, Calibration, facts
+from perfmodel.model.fitted.efficiency import SIZES
+from perfmodel.model.fitted.ledger_scales import TRANSFORMERS
+from perfmodel.model.input.feed import CACHE
+from perfmodel.model.options.layout import DEGREES, Layout
+from perfmodel.model.setting.profile import Measure
+from perfmodel.model.setting.resolve import Setting
+from perfmodel.model.setting.sharing import has_layouts
+from perfmodel.model.transformers import parameters as transformers
+from perfmodel.workloads.workload import Workload
+
+Change = Callable[[Any, str, str], Any]
+"""From a number, its name and its source to what takes its place."""
+Reaches = Callable[[str], bool]
+"""Whether it changes some number whose name begins so; others are not gone through."""
+
+SPECS = (
+    "accelerator",
+    "node",
+    "intra_link",
+    "inter_link",
+    "host_link",
+    "socket_link",
+    "server_node",
+    "server_link",
+)
+COUNTS = (
+    "nics",
+    "connections",
+    "world_size",
+    "nodes",
+    "accelerators_per_node",
+    "servers",
+    "local_batch_size",
+    "global_batch_size",
+    "accumulation_steps",
+    "loader_workers",
+)
+"""Whole numbers of a ``Setting``."""
+WHOLE_NUMBERS_OF_SPECS = ("compute_units", "matrix_units", "fp32_lanes")
+COLUMNS = (
+    "forward_flops",
+    "backward_flops",
+    "forward_elements",
+    "backward_elements",
+    "saved_elements",
+    "parameters",
+    "forward_kernels",
+    "backward_kernels",
+    "gemm_depth",
+    "gemm_columns",
+)
+"""Counts of every layer that a step is worked out from."""
+WIDTHS = (
+    "hidden",
+    "layers",
+    "heads",
+    "kv_heads",
+    "head_size",
+    "feed_forward",
+    "vocabulary",
+    "experts",
+    "top_k",
+    "shared_experts",
+    "expert_feed_forward",
+    "query_rank",
+    "kv_rank",
+    "rope_size",
+    "value_size",
+    "encoder_layers",
+    "target_fraction",
+    "window",
+    "predicted_fraction",
+)
+"""Of an ``Architecture``: what a step of a transformer is worked out from."""
+OPTIONS = {"oversubscription": 1.0, "lora": None}
+"""Numbers that are read from the scenario itself, and what they are where they have no effect."""
+OF_TERMS = "terms."
+"""How names begin of numbers that a term of the iteration holds itself; the vocabulary has the rest."""
+WHILE_TRACING = (
+    "jitter.",
+    "anchor",
+    "usual_power",
+    "reference_flops",
+    "collectives.",
+    "transformers.",
+    OF_TERMS,
+)
+"""How names begin of numbers that are read from a text, a module or a fit: unlike those of a setting and its
+constants, these change while numbers are traced alone."""
+OF_SCENARIO = "the scenario"
+OF_PROFILE = "your profile"
+OF_NETWORK = "the layer table"
+OF_ARCHITECTURE = "the network's architecture"
+OF_SOFTWARE = "what is known of the software"
+FITTED = "fitted to measured runs"
+OF_COLLECTIVES = "fitted to measured collectives"
+OF_TRANSFORMERS = "fitted to measured steps"
+
+
+def everything(_: str) -> bool:
+    """Return that a change reaches any number."""
+    return True
+
+
+class Leaves(NamedTuple):
+    """A setting and its constants with other numbers."""
+
+    setting: Setting
+    constants: Calibration
+    learned: Mapping[str, Any]
+    """What ``perfmodel.core.tracing.tracing.Trace.learned`` takes."""
+
+
+def with_leaves(
+    setting: Setting, constants: Calibration, change: Change, reaches: Reaches = everything
+) -> Leaves:
+    """Return a setting and its constants with every number replaced by what ``change`` makes of it.
+
+    A number that is used in two places, as that of a link inside and between nodes, is changed once.
+
+    Parameters
+    ----------
+    setting, constants : that hold the numbers
+    change, reaches : what takes their place, and which of them it may change; by default any
+    """
+    trace = TRACE.get()
+    if trace is not None:
+        trace.change = change
+    specs: dict[str, Any] = {}
+    changed: dict[str, Any] = {}
+    for field in SPECS:
+        spec = getattr(setting, field)
+        if spec is not None:
+            is_changed = spec.id not in specs and reaches(f"{spec.id}.")
+            specs[spec.id] = _record(spec, spec.id, change) if is_changed else specs.get(spec.id, spec)
+            changed[field] = specs[spec.id]
+    peaks: dict[Any, Any] = {**setting.accelerator.peak_flops}
+    if setting.peak_format in peaks and peaks[setting.peak_format].value == setting.peak_flops:
+        changed["peak_flops"] = changed["accelerator"].peak_flops[setting.peak_format].value
+    else:
+        changed["peak_flops"] = change(setting.peak_flops, "peak_flops", OF_SCENARIO)
+    changed["format"] = _bytes(setting.format, f"format.{setting.precision}", change)
+    changed["states"] = _bytes(setting.states, f"optimizer.{setting.optimizer}", change)
+    for field in COUNTS:
+        if value := getattr(setting, field):
+            changed[field] = change(value, field, OF_SCENARIO)
+    if setting.decode_rate is not None:
+        changed["decode_rate"] = change(setting.decode_rate, "decode_rate", OF_SCENARIO)
+    if setting.profile is not None:
+        changed["profile"] = _record(setting.profile, "profile", change)
+    if setting.feed is not None:
+        changed["feed"] = _feed(setting, changed["node"], change)
+    options = {
+        name: value for name, none in OPTIONS.items() if (value := getattr(setting.scenario, name)) != none
+    }
+    changed["scenario"] = _with(
+        setting.scenario, {name: change(value, name, OF_SCENARIO) for name, value in options.items()}
+    )
+    known = constants
+    constants, learned = _constants(constants, change, reaches)
+    if setting.layout is None:
+        if reaches(f"{setting.workload.id}."):
+            changed["workload"] = _workload(setting.workload, change)
+        if has_layouts(setting.workload) and _reaches_transformers(reaches):
+            named = _named(constants.transformers, change, known)
+            constants = constants._replace(transformers=named)
+    else:
+        changed["layout"] = _layout(setting.layout, changed, change)
+        network = setting.workload
+        parts = {**_widths(network, change), **_data(network, change)}
+        if any(part is not getattr(network, name) for name, part in parts.items()):
+            changed["workload"] = replace(network, **parts)
+        changed["framework"] = _software(setting, change)
+        learned[TRANSFORMERS] = _parameters(change, reaches, known)
+    return Leaves(setting._replace(**changed), constants, learned)
+
+
+def _record(thing: Any, name: str, change: Change) -> Any:
+    """Return a spec or profile, or a part of one, with every number that says where it comes from changed."""
+    if isinstance(thing, Provenance):
+        stated: Any = thing
+        is_named = stated.source not in (None, stated.basis)
+        source = f"{stated.basis} ({stated.source})" if is_named else stated.basis
+        if hasattr(stated, "by_group_size"):
+            rates = {n: change(rate, f"{name}.{n}", source) for n, rate in stated.by_group_size.items()}
+            return _with(stated, {"by_group_size": rates})
+        return _with(stated, {"value": change(stated.value, name, source)})
+    if isinstance(thing, Measure):
+        return _with(thing, {"value": change(thing.value, name, OF_PROFILE)})
+    parts: dict[str, Any] = {}
+    for field, value in thing.items() if isinstance(thing, dict) else vars(thing).items():
+        if isinstance(value, (Record, dict)) and field != "sources":
+            parts[field] = _record(value, f"{name}.{field}", change)
+        elif value is not None and field in WHOLE_NUMBERS_OF_SPECS:
+            parts[field] = change(value, f"{name}.{field}", "datasheet")
+    return _with(thing, parts)
+
+
+def _with(thing: Any, parts: dict[str, Any]) -> Any:
+    """Return a record, tuple or table with other parts; where none is another, the very same, as caches know.
+
+    A table among the parts is another one where its own parts are.
+    """
+    known = thing if isinstance(thing, dict) else {name: getattr(thing, name) for name in parts}
+    parts = {
+        name: _with(known[name], part) if isinstance(part, dict) else part for name, part in parts.items()
+    }
+    if all(part is known[name] for name, part in parts.items()):
+        return thing
+    if isinstance(thing, dict):
+        return parts
+    return thing.model_copy(update=parts) if isinstance(thing, Record) else thing._replace(**parts)
+
+
+def _bytes(table: Any, name: str, change: Change) -> Any:
+    parts = table._asdict().items()
+    return _with(
+        table, {part: change(value, f"{name}.{part}", OF_SCENARIO) for part, value in parts if value}
+    )
+
+
+def _feed(setting: Setting, node: Any, change: Change) -> Any:
+    """Return how samples come with other numbers: of storage, cache and decoder."""
+    feed, known, rates = setting.feed, storages(), {}
+    assert feed is not None
+    for field, id in (("storage_bandwidth", setting.storage), ("cache_bandwidth", CACHE)):
+        rates[field] = _record(known.bandwidth[id], f"storage.{id}.bandwidth", change).value
+    if math.isfinite(feed.storage_requests):
+        requests = known.requests[setting.storage]
+        rates["storage_requests"] = _record(requests, f"storage.{setting.storage}.requests", change).value
+    if feed.host_memory_bytes:
+        rates["host_memory_bytes"] = node.host_memory_bytes.value
+    if feed.decoder is not None:
+        rates["decoder"] = _record(feed.decoder, f"decoder.{setting.scenario.decoder}", change)
+    return _with(feed, rates)
+
+
+def _layout(layout: Layout, counts: Mapping[str, Any], change: Change) -> Layout:
+    """Return a layout whose passes are those of the setting."""
+    degrees = {name: change(getattr(layout, name), name, OF_SCENARIO) for name in (*DEGREES, "data_parallel")}
+    passes = {
+        "micro_batch_size": counts["local_batch_size"],
+        "accumulation_steps": counts["accumulation_steps"],
+    }
+    changed: Layout = _with(layout, degrees | passes)
+    return changed
+
+
+def _widths(workload: Workload, change: Change) -> dict[str, Any]:
+    """Return what a step of a transformer is worked out from, with other numbers."""
+    model = workload.architecture
+    assert model is not None
+    widths = {
+        field: change(value, f"{workload.id}.{field}", OF_ARCHITECTURE)
+        for field in (*WIDTHS, *(["positions"] if model.patch_elements else []))
+        if (value := getattr(model, field))
+    }
+    length = workload.sequence_length and change(workload.sequence_length, "sequence_length", OF_SCENARIO)
+    return {"architecture": _with(model, widths), "sequence_length": length}
+
+
+def _software(setting: Setting, change: Change) -> Any:
+    facts = setting.framework
+    travels: Any = change(facts.gradient_bytes, f"{setting.software}.gradient_bytes", OF_SOFTWARE)
+    return _with(facts, {"gradient_bytes": travels})
+
+
+def _parameters(change: Change, reaches: Reaches, constants: Calibration) -> Any:
+    known = transformers.shipped()
+    if not _reaches_transformers(reaches):
+        return known
+    return _with(known, {"parameters": _named(known.parameters, change, constants)})
+
+
+def _reaches_transformers(reaches: Reaches) -> bool:
+    """Return whether a change reaches any number that is learned of transformers."""
+    return any(map(reaches, ("transformers.", "efficiency.", "constants.")))
+
+
+def _named(parameters: Mapping[str, float], change: Change, constants: Calibration) -> dict[str, Any]:
+    def changed(name: str, value: float) -> Any:
+        if name.partition("/")[0] in SIZES:
+            return change(value, f"efficiency.{name}", FITTED)
+        if name in transformers.OF_ALL_NETWORKS:
+            return change(value, f"constants.{name}", _source_of(name, value, constants))
+        return change(value, f"transformers.{name}", OF_TRANSFORMERS)
+
+    return {name: changed(name, value) for name, value in parameters.items()}
+
+
+def _data(workload: Workload, change: Change) -> dict[str, Any]:
+    """Return what is known of the samples of a network, with other numbers."""
+    return {
+        field: change(value, f"{workload.id}.{field}", OF_NETWORK)
+        for field in ("input_elements", "stored_bytes", "dataset_samples")
+        if (value := getattr(workload, field))
+    }
+
+
+def _workload(workload: Workload, change: Change) -> Workload:
+    known = {field: workload.column(field) for field in COLUMNS}
+    columns = {field: change(value, f"{workload.id}.{field}", OF_NETWORK) for field, value in known.items()}
+    tensors = change(workload.tensor_elements, f"{workload.id}.tensors", OF_NETWORK)
+    others = _data(workload, change)
+    if has_layouts(workload):
+        others |= _widths(workload, change)
+    if workload.tables is not None:
+        tables = workload.tables._asdict().items()
+        others["tables"] = _with(
+            workload.tables,
+            {field: change(each, f"{workload.id}.tables.{field}", OF_NETWORK) for field, each in tables},
+        )
+    is_same = _with(known, columns) is known and tensors is workload.tensor_elements
+    if is_same and all(value is getattr(workload, name) for name, value in others.items()):
+        return workload
+    return workload.with_counts(columns, tensors, others)
+
+
+def _constants(
+    constants: Calibration, change: Change, reaches: Reaches
+) -> tuple[Calibration, dict[str, Any]]:
+    changed: dict[str, Any] = {}
+    if reaches("efficiency."):
+        changed["efficiency"] = constants.efficiency.with_numbers(
+            lambda value, name: change(value, f"efficiency.{name}", FITTED)
+        )
+    known = collectives.shipped()
+    if not any(map(reaches, ("collectives.", "constants.", "link_fraction."))):
+        return _with(constants, changed), {collectives.COLLECTIVES: known}
+    parameters = {
+        name: change(value, f"collectives.{name}", OF_COLLECTIVES) for name, value in known.parameters.items()
+    }
+    for field, name in LATENCIES.items():
+        value = getattr(constants, field)
+        changed[field] = (
+            parameters[name]
+            if value == known.parameters[name]
+            else change(value, f"constants.{field}", FITTED)
+        )
+    for field in constants._fields:
+        value = getattr(constants, field)
+        if field not in changed and isinstance(value, float):
+            changed[field] = change(value, f"constants.{field}", _source_of(field, value, constants))
+    changed["link_fraction"] = {
+        kind: change(value, f"link_fraction.{kind}", _source_of(f"link_fraction.{kind}", value, constants))
+        for kind, value in constants.link_fraction.items()
+    }
+    return _with(constants, changed), {collectives.COLLECTIVES: _with(known, {"parameters": parameters})}
+
+
+def _source_of(name: str, value: float, constants: Calibration) -> str:
+    """Return where a constant comes from: what was believed of it, unless runs moved it."""
+    entry = facts().get(name)
+    if name in constants.assumed:
+        return "assumed"
+    if entry is None or entry["value"] != value:
+        return FITTED
+    return f"{entry['basis']} ({entry['source']})" if "source" in entry else str(entry["basis"])

@@ -1,0 +1,401 @@
+"""From a scenario to a setting: defaults taken and named, and everything it names fetched and checked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from perfmodel.core.choices import WITHIN_A_NODE
+from perfmodel.core.errors import refusal
+from perfmodel.core.problem import Note, default
+from perfmodel.core.updates import Updates, network_of, updates_of
+from perfmodel.hardware.accelerator import USUAL_POWER, Accelerator
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.formats import FORMATS, Format, OptimizerStates, states_of
+from perfmodel.hardware.link import Link
+from perfmodel.hardware.node import Node
+from perfmodel.hardware.placement import domains, is_slice, nodes_filled
+from perfmodel.hardware.releases import release
+from perfmodel.hardware.software import Release, learned_year, parts
+from perfmodel.model.fitted.calibration import calibration
+from perfmodel.model.input.data import decoding, fed
+from perfmodel.model.input.loading import feed, loader_workers, storage_of
+from perfmodel.model.options.compression import Scheme, compression_of
+from perfmodel.model.options.overlap import usual_overlap
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.setting.anchor import Repeat, with_measured_runs
+from perfmodel.model.setting.embedding_tables import with_embedding
+from perfmodel.model.setting.link_caveats import (
+    GENERIC_NODE,
+    NCCL_CONNECTIONS,
+    check_racks,
+    doubt_adapters,
+    doubt_links,
+    require_network,
+)
+from perfmodel.model.setting.named import by_id
+from perfmodel.model.setting.rings import check_rings
+from perfmodel.model.setting.sharing import batch_of, shared, software_of_copies, usual_precision
+from perfmodel.model.setting.torus import take_torus
+from perfmodel.workloads.catalogue import network
+from perfmodel.workloads.workload import Workload
+
+if TYPE_CHECKING:
+    from perfmodel.model.input.feed import Feed
+    from perfmodel.model.options.layout import Layout
+    from perfmodel.model.setting.profile import Profile
+
+_T = TypeVar("_T")
+
+DEFAULT_ACCELERATOR = "v100-sxm2-16gb"
+DEFAULT_INTER_LINK = "ethernet-25g-tcp"
+
+
+class Setting(NamedTuple):
+    """A scenario with nothing left open, and the things it names.
+
+    Counts typed ``Any`` are whole numbers, or in a sweep arrays of them.
+    """
+
+    scenario: Scenario
+    profile: Profile | None
+    """What the scenario's own measurement says, which stands in for the model's numbers."""
+    workload: Workload
+    accelerator: Accelerator
+    node: Node
+    intra_link: Link
+    inter_link: Link
+    host_link: Link
+    socket_link: Link | None
+    nics: int
+    connections: int
+    """Over TCP between two machines; matters where a provider limits each."""
+    world_size: Any
+    nodes: Any
+    accelerators_per_node: Any
+    """In the fullest node."""
+    precision: str
+    format: Format
+    peak_flops: float
+    peak_format: str
+    """The number format whose peak serves the precision."""
+    optimizer: str
+    states: OptimizerStates
+    software: str
+    """``NAME@YEAR``"""
+    framework: Release
+    """What the software does."""
+    software_year: int
+    """Of those that the data-parallel model has learned of."""
+    strategy: str
+    overlap: str
+    servers: Any
+    server_shards: str
+    """How gradients are dealt out to them: a ``ServerShards``."""
+    server_node: Node
+    """The machine of one; without servers, the node."""
+    server_link: Link
+    """The link of its adapters."""
+    local_batch_size: Any
+    global_batch_size: Any
+    accumulation_steps: Any
+    scaling: str
+    """``weak`` or ``strong``."""
+    loader_workers: Any
+    storage: str
+    decode_rate: float | None
+    """Samples/s that one loader worker decodes; None where the calibrated rate holds."""
+    feed: Feed | None
+    """Where real samples come from and by what; None where they are synthetic."""
+    defaults: tuple[Note, ...]
+    """Each option the scenario left open, with the value it got."""
+    warnings: tuple[str, ...]
+    layout: Layout | None = None
+    """How a transformer is shared out; None where copies of the network are trained."""
+    measured: tuple[Setting, ...] = ()
+    """The runs that anchors were measured on, of a transformer with a layout."""
+    repeat: Repeat | None = None
+    compression: Scheme | None = None
+    """How gradients are made smaller."""
+    updates: Updates | None = None
+    """How gradients become updates, where that is not one update from all of them in step."""
+
+    @property
+    def software_name(self) -> str:
+        """Its name without the year."""
+        return parts(self.software)[0]
+
+    @property
+    def local_aggregation(self) -> bool:
+        """Whether a node sums its gradients before a server sees them; workers out of step cannot."""
+        return self.scenario.local_aggregation and self.updates is None
+
+    @property
+    def domains(self) -> Any:
+        """Groups that exchange over adapters: nodes, or domains of several, where servers are none."""
+        if self.strategy == "parameter-server":
+            return self.nodes
+        return domains(self.nodes, self.node, self.intra_link, self.scenario.inter_link)
+
+    @property
+    def is_slice(self) -> bool:
+        """Whether all accelerators lie on one torus, whose links go on to other hosts."""
+        return is_slice(self.node, self.intra_link, self.scenario.inter_link)
+
+    @property
+    def accelerators_per_domain(self) -> Any:
+        """In the fullest of these groups, over which nodes are spread evenly."""
+        groups = self.domains
+        if groups is self.nodes:
+            return self.accelerators_per_node
+        return -(-self.nodes * self.accelerators_per_node // groups)
+
+    @property
+    def nodes_per_domain(self) -> Any:
+        """In the smallest, all of whose adapters carry what leaves it."""
+        return self.nodes // self.domains
+
+
+def _profile(path: str | None) -> Profile | None:
+    if path is None:
+        return None
+    from perfmodel.model.setting.profile import read_profile
+
+    return read_profile(path)
+
+
+class _Defaults(list[Note]):
+    """The options left open, as they are filled in."""
+
+    def take(self, option: str, given: _T | None, value: _T) -> _T:
+        if given is not None:
+            return given
+        self.append(default(option, value))
+        return value
+
+
+def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
+    """Return the setting that a scenario means.
+
+    Raises
+    ------
+    InputError : an unknown name, a batch that does not divide, a precision the accelerator lacks
+    """
+    taken = _Defaults()
+    warnings: list[str] = []
+    _take_what_was_not_said(scenario, taken)
+    scenario, meant = by_id(scenario, catalogue)
+    for one in meant:
+        taken.append(default(one.option, one.id))
+        warnings.append(str(one))
+    workload = fed(network(scenario.workload, scenario.sequence_length), scenario, warnings)
+    warnings += workload.notes
+    if scenario.sequence_length is None and workload.sequence_length:
+        taken.append(default("sequence-length", workload.sequence_length))
+    accelerator, node = _hardware(scenario, catalogue, taken, warnings)
+    nodes, per_node = nodes_filled(scenario.world_size, scenario.accelerators_per_node, node, warnings)
+    intra = catalogue.link(
+        scenario.intra_link or node.intra_link or accelerator.peer_link or accelerator.host_link
+    )
+    sharing = shared(scenario, workload, accelerator, catalogue, warnings.append)
+    workload = with_embedding(workload, scenario, taken, warnings)
+    strategy = network_of(scenario.strategy)
+    groups = domains(nodes, node, intra, scenario.inter_link)
+    take_torus(scenario, strategy, node, intra, taken.take)
+    if strategy == "all-reduce":
+        check_rings(scenario.algorithm, scenario.rack_nodes, scenario.placement, groups, nodes)
+    updates = updates_of(
+        scenario.strategy, scenario.k, scenario.local_steps, scenario.backups, scenario.world_size
+    )
+    over_adapters = strategy == "parameter-server" or groups > 1
+    if over_adapters:
+        require_network(node, scenario.inter_link, None if scenario.node else accelerator)
+        if scenario.inter_link is None:
+            taken.append(default("inter-link", node.inter_link))
+    usual = sharing.precision if sharing else usual_precision(accelerator)
+    precision = taken.take("precision", scenario.precision, usual)
+    peak, peak_format = accelerator.training_peak(precision)
+    if precision in ("fp16", "amp") and peak_format == "fp32":
+        warnings.append(f"{accelerator.id} computes {precision} at its fp32 rate; only memory is saved")
+    if sharing is None and accelerator.tdp is None:
+        warnings.append(
+            f"the power limit of {accelerator.id} is unknown: its matrix products are taken as at "
+            f"{USUAL_POWER:g} W"
+        )
+    local_batch, global_batch, scaling = (
+        _batch(scenario, workload, taken)
+        if sharing is None
+        else batch_of(scenario, sharing.layout, taken.take)
+    )
+    servers = 0
+    check_racks(scenario.oversubscription, scenario.rack_nodes)
+    if nodes > 1 and scenario.strategy in WITHIN_A_NODE:
+        raise refusal(
+            "job.one_machine",
+            strategy=scenario.strategy,
+            node=node.id,
+            accelerators=node.accelerators,
+            world_size=scenario.world_size,
+        )
+    software = sharing.software if sharing else software_of_copies(scenario, workload, accelerator, catalogue)
+    framework = release(software, catalogue)
+    shards, server_node = framework.server_shards, node
+    if strategy == "parameter-server":
+        servers = taken.take("servers", scenario.servers, 1)
+        shards = taken.take("server-shards", scenario.server_shards, shards)
+        server_node = catalogue.node(taken.take("server-node", scenario.server_node, node.id))
+    else:
+        _refuse_server_options(scenario)
+        if not scenario.local_aggregation:
+            warnings.append("--no-local-aggregation without effect: there are no parameter servers")
+    if updates is not None:
+        for name, value in updates.options(scenario.world_size).items():
+            taken.take(name.replace("_", "-"), getattr(scenario, name), value)
+    if scenario.world_size > 1 and scenario.jitter is None and sharing is None:
+        taken.append(default("jitter", f"lognormal:cv={calibration().jitter:g}"))
+    inter = catalogue.link(scenario.inter_link or node.inter_link or DEFAULT_INTER_LINK)
+    doubt_links(intra if scenario.intra_link else None, inter if scenario.inter_link else None, warnings)
+    nics = scenario.nics or node.nics or 1
+    if over_adapters:
+        if scenario.inter_link is not None:  # else they come with the node's own link, which is named
+            taken.take("nics", scenario.nics, nics)
+        doubt_adapters(node, inter, nics, scenario.network_cap, warnings)
+    optimizer = taken.take("optimizer", scenario.optimizer, "adam" if sharing else workload.default_optimizer)
+    if software != scenario.framework:
+        taken.append(default("framework", software))
+    measured: tuple[Setting, ...] = ()
+    if sharing is not None and scenario.anchor is not None:
+        scenario, measured = with_measured_runs(scenario, software, precision, catalogue, resolve)
+    if accelerator.board_devices > 1:
+        warnings.append(f"one {accelerator.id} is {accelerator.unit}; --gpus counts devices, not boards")
+    profile = _profile(scenario.profile)
+    return Setting(
+        scenario=scenario,
+        profile=profile,
+        workload=workload,
+        accelerator=accelerator,
+        node=node,
+        intra_link=intra,
+        inter_link=inter,
+        host_link=catalogue.link(node.host_link or accelerator.host_link),
+        socket_link=None if node.socket_link is None else catalogue.link(node.socket_link),
+        nics=nics,
+        connections=_connections(scenario, over_adapters, inter, taken),
+        world_size=scenario.world_size,
+        nodes=nodes,
+        accelerators_per_node=per_node,
+        precision=precision,
+        format=FORMATS[precision],
+        peak_flops=peak,
+        peak_format=peak_format,
+        optimizer=optimizer,
+        states=states_of(optimizer, FORMATS[precision], framework.adds_gradients),
+        software=software,
+        framework=framework,
+        software_year=learned_year(software),
+        strategy="all-reduce" if strategy == "fsdp" else strategy,
+        overlap=_overlap(scenario, taken) if sharing is None else "none",
+        servers=servers,
+        server_shards=shards,
+        server_node=server_node,
+        server_link=inter if scenario.inter_link else catalogue.link(server_node.inter_link or inter.id),
+        local_batch_size=local_batch,
+        global_batch_size=global_batch,
+        accumulation_steps=scenario.accumulation_steps or 1
+        if sharing is None
+        else sharing.layout.accumulation_steps,
+        scaling=scaling,
+        loader_workers=loader_workers(scenario, node, per_node, profile, taken.take, warnings),
+        storage=storage_of(scenario, taken.take),
+        decode_rate=decoding(workload, scenario),
+        feed=feed(scenario, workload, node, accelerator, warnings),
+        defaults=tuple(taken),
+        warnings=tuple(warnings),
+        layout=None if sharing is None else sharing.layout,
+        measured=measured,
+        compression=compression_of(scenario),
+        updates=updates and updates.settled(scenario.world_size),
+    )
+
+
+def _take_what_was_not_said(scenario: Scenario, taken: _Defaults) -> None:
+    """Name the options whose default the scenario itself holds, where they matter."""
+    said = scenario.model_fields_set
+    if "workload" not in said:
+        taken.append(default("workload", scenario.workload))
+    if "world_size" not in said:
+        taken.append(default("gpus", scenario.world_size))
+    if scenario.world_size == 1:
+        return
+    if "strategy" not in said:
+        taken.append(default("strategy", scenario.strategy))
+    if "algorithm" not in said and network_of(scenario.strategy) == "all-reduce":
+        taken.append(default("algorithm", scenario.algorithm))
+
+
+def _refuse_server_options(scenario: Scenario) -> None:
+    for name in ("servers", "server_shards", "server_node"):
+        if getattr(scenario, name) is not None:
+            raise refusal("servers.only", name, strategy=scenario.strategy)
+
+
+def accelerator_of(scenario: Scenario, catalogue: Catalogue) -> Accelerator:
+    """Return the accelerator of a scenario; where it names none, that of its machine, or the usual one.
+
+    Raises
+    ------
+    InputError : an unknown name
+    """
+    return _hardware(scenario, catalogue, _Defaults(), [])[0]
+
+
+def _hardware(
+    scenario: Scenario, catalogue: Catalogue, taken: _Defaults, warnings: list[str]
+) -> tuple[Accelerator, Node]:
+    if scenario.accelerator is None and scenario.node is not None:
+        node = catalogue.node(scenario.node)
+        held = taken.take("accelerator", node.accelerator, DEFAULT_ACCELERATOR)
+        return catalogue.accelerator(held), node
+    accelerator = catalogue.accelerator(taken.take("accelerator", scenario.accelerator, DEFAULT_ACCELERATOR))
+    node = catalogue.node(taken.take("node", scenario.node, accelerator.usual_node or GENERIC_NODE))
+    if node.accelerator not in (None, accelerator.id):
+        warnings.append(f"{node.id} is sold with {node.accelerator}; predicted with {accelerator.id} in it")
+    return accelerator, node
+
+
+def _batch(scenario: Scenario, workload: Workload, taken: _Defaults) -> tuple[int, int, str]:
+    """Samples per accelerator and micro-batch, samples per iteration, and the kind of scaling they say."""
+    steps = scenario.accumulation_steps or 1
+    parts = scenario.world_size * steps
+    if scenario.global_batch_size is None:
+        local = taken.take("local-batch-size", scenario.local_batch_size, workload.default_local_batch_size)
+        return local, local * parts, "weak"
+    if scenario.local_batch_size is not None:
+        raise refusal("batch.exclusive")
+    whole = scenario.global_batch_size
+    local, rest = divmod(whole, parts)
+    if rest or not local:
+        right = [str(size) for size in (local * parts, (local + 1) * parts) if size]
+        over = f"{scenario.world_size} GPUs"
+        if steps > 1:
+            over += f" x {steps} micro-batches"
+        raise refusal(
+            "batch.indivisible", "global_batch_size", whole=whole, over=over, known=" or ".join(right)
+        )
+    return local, whole, "strong"
+
+
+def _overlap(scenario: Scenario, taken: _Defaults) -> str:
+    usual = usual_overlap(scenario)
+    return scenario.overlap or "none" if usual is None else taken.take("overlap", scenario.overlap, usual)
+
+
+def usual_connections(strategy: str) -> int:
+    """Return how many connections join two machines where nobody says: to parameter servers one."""
+    return 1 if strategy == "parameter-server" else NCCL_CONNECTIONS
+
+
+def _connections(scenario: Scenario, over_adapters: bool, link: Link, taken: _Defaults) -> int:
+    usual = usual_connections(network_of(scenario.strategy))
+    if not over_adapters or not (link.passes_kernel or link.flow_bandwidth is not None):
+        return scenario.connections or usual
+    return taken.take("connections", scenario.connections, usual)

@@ -1,0 +1,375 @@
+"""Which model answers for a job, and of transformers what trains them and how: a stack and a layout.
+
+One rule decides which model answers, ``model_of``: the network, its layout, and how gradients are exchanged.
+An option that the model does not know is refused.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from perfmodel.core.errors import InputError, refusal
+from perfmodel.core.problem import Words
+from perfmodel.hardware.releases import release, software_id
+from perfmodel.hardware.software import (
+    DEFAULT,
+    DEFAULT_FOR_LAYOUTS,
+    LATEST_RELEASE,
+    parts,
+    usual_year,
+    with_year,
+)
+from perfmodel.model.options.layout import DEGREES, NEUTRAL, NO_STAGES, RECOMPUTE, SHARDING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from perfmodel.hardware.accelerator import Accelerator
+    from perfmodel.hardware.catalogue.store import Catalogue
+    from perfmodel.model.options.layout import Layout, Sharding
+    from perfmodel.model.options.scenario import Scenario
+    from perfmodel.workloads.workload import Workload
+
+Model = Literal["data-parallel", "transformer"]
+"""Of every accelerator holding the whole network, in layers; or of a transformer under a layout."""
+PRECISIONS = {"amp": "fp16", "fp16": "fp16", "bf16": "bf16", "fp8": "fp8"}
+"""In which a stack trains, by what a scenario calls them."""
+SHARDS = {"none": False, "zero2": True, "zero3": True}
+"""Whether gradients or parameters are sharded, by the requested sharding; by others that is open."""
+SUMS = ("all-reduce", "fsdp")
+"""Strategies under a layout."""
+FIXED = {
+    "overlap": (None, "software for transformers decides itself what it hides; leave it out"),
+    "algorithm": ("auto", "software for transformers leaves that to its library; leave it out"),
+    "profile": (
+        None,
+        "it holds kernels of whole layers, and those of parts of layers run at other rates; "
+        "a measured step does, e.g. --anchor iteration_time=6.2s@8",
+    ),
+    "compression": (None, "under a layout gradients are sent whole; leave it out"),
+}
+"""Options that the transformer model leaves alone: the only value, and why."""
+
+
+class Shared(NamedTuple):
+    """How a job shares a transformer out."""
+
+    software: str
+    """``NAME@YEAR``"""
+    layout: Layout
+    precision: str
+    """In which it is usually trained there."""
+
+
+def model_of(scenario: Scenario, workload: Workload) -> Model:
+    """Return which model answers for a job: the network, its layout and its exchange decide.
+
+    The transformer model answers for networks that predict the next token, and for every transformer that a
+    job shares out, recomputes or adapts, ``sharing_option``.  The data-parallel model answers for all others,
+    and for those whose gradients go by parameter servers, out of step, compressed, or in one process; what
+    one accelerator computes of a transformer is the same in both.
+
+    Raises
+    ------
+    InputError : a layout of a network that has none
+    """
+    if scenario.answered_by == "data-parallel":
+        return "data-parallel"
+    given = sharing_option(scenario)
+    if has_layouts(workload):
+        is_shared = given or scenario.answered_by == "transformer"
+        is_shared = is_shared or (predicts_tokens(workload) and not _exchange_of_copies(scenario))
+        return "transformer" if is_shared else "data-parallel"
+    if given := given or _neutral_option(scenario):
+        raise _no_transformer(*_option_and_value(given), workload)
+    return "data-parallel"
+
+
+def _exchange_of_copies(scenario: Scenario) -> str:
+    """Return the option that exchanges gradients as no layout does; empty where none does."""
+    if scenario.strategy not in SUMS:
+        return f"strategy {scenario.strategy}"
+    return "" if scenario.compression is None else f"compression {scenario.compression}"
+
+
+def sharing_option(scenario: Scenario) -> str:
+    """Return an option that makes another job of training copies of a network; empty where none does.
+
+    A degree above 1, FSDP and ZeRO share it out; recomputation and adapters change what is computed.  Copies
+    have no sharding and recompute nothing anyway, so ``none`` is neither; nor are chunks without stages.
+    """
+    if scenario.strategy == "fsdp":
+        return "strategy fsdp"
+    given = (name for name, neutral in NEUTRAL.items() if getattr(scenario, name) not in neutral)
+    return next(given, "").replace("_", "-")
+
+
+def _option_and_value(option: str) -> tuple[str, str]:
+    """Return an option, and what is said after it of its value."""
+    name, blank, value = option.partition(" ")
+    return name, blank + value
+
+
+def _neutral_option(scenario: Scenario) -> str:
+    """Return an option of layouts that is given and changes nothing; empty where none is."""
+    if scenario.virtual_stages > 1:
+        return "virtual-stages"
+    return next((name for name in ("sharding", "recompute") if getattr(scenario, name) is not None), "")
+
+
+def stack_of(
+    scenario: Scenario, workload: Workload, accelerator: Accelerator, catalogue: Catalogue
+) -> str | None:
+    """Return the software that trains a job, as it is named, where the transformer model answers; else None.
+
+    Raises
+    ------
+    InputError : a layout of a network that has none; software, a strategy or an option that the model does
+        not know
+    """
+    if model_of(scenario, workload) == "data-parallel":
+        _refuse_layout_only(scenario, workload, catalogue)
+        return None
+    if scenario.strategy not in SUMS:
+        option, value = _option_and_value(sharing_option(scenario))
+        raise refusal("layout.sums", option, value=value, known=" or ".join(SUMS), strategy=scenario.strategy)
+    if scenario.framework is None:
+        if scenario.strategy == "fsdp":
+            return "fsdp"
+        return "maxtext" if accelerator.is_tpu else DEFAULT_FOR_LAYOUTS
+    shards = scenario.strategy == "fsdp" or SHARDS.get(scenario.sharding or "")
+    return transformer_software(scenario.framework, workload, shards, catalogue)
+
+
+def shared(
+    scenario: Scenario,
+    workload: Workload,
+    accelerator: Accelerator,
+    catalogue: Catalogue,
+    remark: Callable[[str], None],
+) -> Shared | None:
+    """Return how a job shares a transformer out; None where it trains copies of the network.
+
+    Parameters
+    ----------
+    scenario, workload, accelerator, catalogue : of the job
+    remark : takes what is possible and poor
+
+    Raises
+    ------
+    InputError : a layout that is none, or options that do not go with it
+    """
+    name = stack_of(scenario, workload, accelerator, catalogue)
+    model, length = workload.architecture, workload.tokens
+    if name is None or model is None or length is None:
+        if scenario.virtual_stages > 1:
+            remark(NO_STAGES)
+        return None
+    from perfmodel.model.options.layout import caveats, check, check_adapters, layout_of
+
+    id, year = parts(software_id(name, catalogue))
+    software = with_year(id, year or _usual_release(workload, accelerator))
+    facts = release(software, catalogue)
+    _refuse(scenario, software)
+    all_or_nothing = "zero3" in facts.shardings and not facts.shards_states_alone
+    usual: Sharding = "zero3" if all_or_nothing else "zero1" if facts.shards_optimizer else "none"
+    sharding = scenario.sharding or usual
+    if scenario.strategy == "fsdp":
+        if scenario.sharding not in (None, "zero3"):
+            raise refusal("layout.fsdp_sharding", sharding=scenario.sharding)
+        sharding = "zero3"
+    degrees: dict[str, Any] = {name: getattr(scenario, name) for name in DEGREES}
+    batch: dict[str, Any] = {
+        "micro_batch_size": _micro_batch(scenario),
+        "global_batch_size": scenario.global_batch_size,
+        "accumulation_steps": scenario.accumulation_steps,
+    }
+    try:
+        layout = layout_of(
+            scenario.world_size,
+            **degrees,
+            **batch,
+            sharding=sharding,
+            recompute=scenario.recompute or "none",
+        )
+        check(layout, model, length)
+    except InputError as error:
+        from perfmodel.model.options.nearest_layout import Asked, advice, nearest
+
+        asked = Asked(**degrees, **batch)
+        near = nearest(asked, scenario.world_size, model, length)
+        possible = advice(asked, near)
+        advised = scenario.model_copy(update={name: getattr(near, name) for name in DEGREES})
+        if model_of(advised, workload) == "data-parallel":  # with nothing shared out
+            possible += " --sharding zero1"
+        raise error.under(after=f"; the nearest possible: {possible}") from None
+    check_adapters(scenario.lora, model)
+    known = facts.shardings if layout.pipeline_parallel == 1 else facts.pipelined_shardings
+    if sharding not in known and layout.replicas > 1:
+        remark(f"{software} is not known to share {sharding} there; known: {', '.join(known)}")
+    for words in caveats(layout, model):
+        remark(words)
+    return Shared(software, layout, "bf16" if "bf16" in accelerator.peak_flops else "fp16")
+
+
+def batch_of(
+    scenario: Scenario, layout: Layout, take: Callable[[str, Any, Any], Any]
+) -> tuple[int, int, str]:
+    """Return the samples of a replica's pass, those of a step, and the kind of scaling they say.
+
+    Parameters
+    ----------
+    scenario, layout : of the job
+    take : takes an option, what was said of it, and its default
+    """
+    take("sharding", scenario.sharding, SHARDING[layout.sharding])
+    take("recompute", scenario.recompute, RECOMPUTE[layout.recompute])
+    micro: int = take("micro-batch-size", _micro_batch(scenario), layout.micro_batch_size)
+    return micro, layout.global_batch_size, "weak" if scenario.global_batch_size is None else "strong"
+
+
+def usual_precision(accelerator: Accelerator) -> str:
+    """Return the usual precision of data-parallel training on an accelerator."""
+    peaks = accelerator.peak_flops
+    return "amp" if "fp16" in peaks else "bf16" if "bf16" in peaks and "fp32" not in peaks else "fp32"
+
+
+def has_layouts(workload: Workload) -> bool:
+    """Return whether a network is a transformer of which a layout may be given."""
+    return workload.architecture is not None and workload.tokens is not None
+
+
+def predicts_tokens(workload: Workload) -> bool:
+    """Return whether a network is a transformer that predicts the next token."""
+    model = workload.architecture
+    return model is not None and model.predicts_next_token and workload.tokens is not None
+
+
+@lru_cache(maxsize=256)
+def named_software(text: str, workload: Workload, shards: bool | None, catalogue: Catalogue) -> str:
+    """Return the software that ``NAME`` or ``NAME@YEAR`` amounts to on one job, by its id, with the year.
+
+    Parameters
+    ----------
+    text, workload : of the job
+    shards : whether gradients or parameters are sharded (ZeRO 2, 3); None: as the software does
+    catalogue : to look the software up in
+
+    Raises
+    ------
+    InputError : unknown software, or some that amounts to itself
+
+    Examples
+    --------
+    >>> from perfmodel.hardware.catalogue.store import Catalogue
+    >>> from perfmodel.workloads import workload
+    >>> job = "pytorch-channels-last@2023", workload("gpt2")
+    >>> [named_software(*job, shards, Catalogue.built_in()) for shards in (True, False)]
+    ['fsdp@2023', 'pytorch@2023']
+    """
+    name, year = parts(text)
+    seen: list[str] = []
+    while name not in seen:
+        seen.append(name)
+        known = catalogue.software(name)
+        other = workload.sample not in ("image", "volume") and known.without_images_by
+        other = other or (shards and known.sharded_by) or (shards is False and known.unsharded_by)
+        if not other:
+            return with_year(known.id, year)
+        name = other
+    raise refusal("software.shards", text=text, known=" is ".join([*seen, name]))
+
+
+def software_of_copies(
+    scenario: Scenario, workload: Workload, accelerator: Accelerator, catalogue: Catalogue
+) -> str:
+    """Return the software of a data-parallel job, ``NAME@YEAR``.
+
+    The year is that of the latest release for networks that predict tokens; of others it is that of the
+    software the accelerator is usually trained with.
+    """
+    name, year = parts(named_software(scenario.framework or DEFAULT, workload, False, catalogue))
+    return with_year(name, year or _usual_release(workload, accelerator))
+
+
+def _usual_release(workload: Workload, accelerator: Accelerator) -> int:
+    """Return the year of the software of a job that names none."""
+    return LATEST_RELEASE if predicts_tokens(workload) else usual_year(accelerator.year)
+
+
+def transformer_software(text: str, workload: Workload, shards: bool | None, catalogue: Catalogue) -> str:
+    """Return ``named_software`` of a job that the transformer model answers.
+
+    Raises
+    ------
+    InputError : as there, or software that trains no such transformers
+    """
+    name = named_software(text, workload, shards, catalogue)
+    if release(name, catalogue).trains == "others":
+        raise refusal(
+            "software.no_transformers",
+            text=text,
+            workload=workload.id,
+            default_for_layouts=DEFAULT_FOR_LAYOUTS,
+            default=DEFAULT,
+        )
+    return name
+
+
+def _refuse_layout_only(scenario: Scenario, workload: Workload, catalogue: Catalogue) -> None:
+    """Refuse what the transformer model alone knows, of a job that the data-parallel model answers."""
+    name = scenario.framework
+    if scenario.micro_batch_size is not None:
+        if not has_layouts(workload):
+            after = "; the batch of a GPU is --local-batch-size"
+            raise _no_transformer("micro-batch-size", "", workload).under(after=after)
+        raise refusal("layout.micro_batch", layouts=Words(_layouts(scenario, workload)))
+    software = named_software(name or DEFAULT, workload, False, catalogue)
+    if name is not None and release(software, catalogue).trains == "transformers":
+        option, value = "framework", f" {name}"
+        if not has_layouts(workload):
+            raise refusal(
+                "software.only_transformers", option, value=value, workload=workload.id, default=DEFAULT
+            )
+    elif scenario.precision == "fp8":
+        option, value = "precision", " fp8"
+        if not has_layouts(workload):
+            raise _no_transformer(option, value, workload)
+    else:
+        return
+    raise refusal("layout.only", option, value=value, layouts=Words(_layouts(scenario, workload)))
+
+
+def _layouts(scenario: Scenario, workload: Workload) -> str:
+    """Return what would give a job a layout."""
+    if (exchange := _exchange_of_copies(scenario)) and predicts_tokens(workload):
+        return f"which has no --{exchange}: leave one of them out"
+    return f"e.g. --sharding zero1; of {workload.id} without one that is not known"
+
+
+def _no_transformer(option: str, value: str, workload: Workload) -> InputError:
+    return refusal("layout.no_architecture", option, value=value, workload=workload.id)
+
+
+def _refuse(scenario: Scenario, software: str) -> None:
+    """Refuse what the transformer model does not know, or software does not do."""
+    if scenario.precision is not None and scenario.precision not in PRECISIONS:
+        raise refusal(
+            "software.precision", precision=scenario.precision, software=software, known=tuple(PRECISIONS)
+        )
+    for name, (value, why) in FIXED.items():
+        if getattr(scenario, name) != value:
+            option = name.replace("_", "-")
+            raise refusal(
+                "software.not_with", option, scenario=getattr(scenario, name), software=software, why=why
+            )
+    if scenario.optimizer not in (None, "adam"):
+        raise refusal("software.optimizer", optimizer=scenario.optimizer, software=software)
+
+
+def _micro_batch(scenario: Scenario) -> int | None:
+    micro, local = scenario.micro_batch_size, scenario.local_batch_size
+    if micro is not None and local is not None and micro != local:
+        raise refusal("batch.micro_and_local")
+    return micro if micro is not None else local

@@ -1,0 +1,263 @@
+"""How fast an accelerator and its software run each pass of a network, and what passes ask of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from perfmodel.core import ops
+from perfmodel.core.ops import Real
+from perfmodel.core.tracing.tracing import given, remembered
+from perfmodel.equations.compute import update_time
+from perfmodel.equations.host_pace import launches_time
+from perfmodel.equations.layer_pass import (
+    byte_time,
+    flop_time,
+    operation_bytes,
+    operation_flops,
+    product_time,
+    shape_saturation,
+    small_product_saturation,
+    traffic_time,
+    unit_work,
+)
+from perfmodel.equations.layer_sums import backward_passes, elapsed_times
+from perfmodel.hardware.accelerator import USUAL_POWER
+from perfmodel.hardware.formats import Format
+from perfmodel.model.fitted.effect_inputs import EffectInputs
+from perfmodel.model.fitted.efficiency import CLASSES, KINDS, UNITS, Effects, Efficiency
+from perfmodel.model.setting.resolve import Setting
+from perfmodel.model.step.layers import LayerTable, layer_table
+from perfmodel.workloads.workload import Workload
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+NO_WINOGRAD = 1.8
+"""What a 3x3 convolution with stride 1 takes without Winograd's algorithm over what it takes with it."""
+REFERENCE_PER_WATT = 125e12 / 300
+"""Matrix FLOP/s a watt of the V100, which the effect of power is measured from."""
+REFERENCE_YEAR = 2020
+VECTOR_FP32 = 0
+"""Index in ``UNITS``: no matrix units, fp32."""
+_MATRIX_16, _MATRIX_TF32 = UNITS.index("matrix-16"), UNITS.index("matrix-tf32")
+_DEPTHWISE = CLASSES.index("depthwise")
+_PRODUCT_TRAFFIC = KINDS.index("product")
+
+
+def unit(setting: Setting) -> int:
+    """Index in ``UNITS`` of the arithmetic that serves the setting's products."""
+    if setting.peak_format in ("fp32", "fp16-vector"):
+        return VECTOR_FP32 if setting.precision == "fp32" else 1
+    return _MATRIX_TF32 if setting.precision == "tf32" else _MATRIX_16
+
+
+def conditions(setting: Setting) -> EffectInputs:
+    """Return what the effects of a setting hang on."""
+    accelerator, framework = setting.accelerator, setting.framework
+    tdp = accelerator.tdp.value if accelerator.tdp else given(USUAL_POWER, "usual_power", "assumed")
+    power: Any = (
+        ops.log(setting.peak_flops / tdp / given(REFERENCE_PER_WATT, "reference_flops_per_joule", "a V100"))
+        if unit(setting) >= _MATRIX_16
+        else 0.0
+    )
+    return EffectInputs(
+        architecture=accelerator.pool,
+        accelerator=accelerator.id,
+        workload=setting.workload.id,
+        framework=setting.software_name,
+        precision=setting.precision,
+        power=power,
+        year=float(setting.software_year - REFERENCE_YEAR),
+        fused=float(framework.fused),
+        unfused_transformer=float(framework.unfused_transformer and setting.workload.family == "transformer"),
+        detection=float(setting.workload.detection_heads),
+    )
+
+
+class Demand(NamedTuple):
+    """What the layers of a setting ask of the accelerator, before any efficiency; shape (..., 2 * layers)."""
+
+    flops: Real
+    bytes: Real
+    work: Real
+    """FLOP of a compute unit, in ``WORK_UNIT``."""
+    update_time: Real
+    """Bytes of the optimizer over the nominal bandwidth [s]."""
+
+
+def element_bytes(form: Format, table: LayerTable) -> Any:
+    """Return the bytes of an element that each pass reads and writes; one number where all are alike."""
+    alike = ops.plain(form.lookup_bytes) == ops.plain(form.activation_bytes)
+    if alike or not table.lookup.any():
+        return form.activation_bytes
+    return ops.where(table.lookup, form.lookup_bytes, form.activation_bytes)
+
+
+def demand(setting: Setting, table: LayerTable, local_batch_size: Any) -> Demand:
+    """Return what one micro-batch of ``local_batch_size`` samples asks for.
+
+    A column of batches, shape (plans, 1), gives what grows with the batch a row for each.
+    """
+    accelerator, form = setting.accelerator, setting.format
+    flops = operation_flops(local_batch_size, table.flops)
+    return Demand(
+        flops,
+        operation_bytes(
+            local_batch_size,
+            table.elements,
+            element_bytes(form, table),
+            table.parameters,
+            form.weight_copy_bytes or form.activation_bytes,
+        ),
+        unit_work(flops, accelerator.compute_units),
+        update_time(
+            setting.workload.parameters, setting.states.update_bytes, accelerator.memory_bandwidth.value
+        ),
+    )
+
+
+class Arithmetic(NamedTuple):
+    """What a setting has its layers computed by, besides the layers themselves."""
+
+    unit: int
+    """Index in ``UNITS``."""
+    peak_flops: float
+    """Of that unit [FLOP/s]."""
+    vector_peak: float
+    """Of the ordinary units, which serve depthwise convolutions [FLOP/s]."""
+    winograd: str
+    channels_first: bool
+
+
+def arithmetic(setting: Setting) -> Arithmetic:
+    """Return what a setting has its layers computed by."""
+    peaks, framework = setting.accelerator.peak_flops, setting.framework
+    vector_peak = peaks["fp32"].value if "fp32" in peaks else setting.peak_flops
+    return Arithmetic(
+        unit(setting), setting.peak_flops, vector_peak, framework.winograd, framework.channels_first
+    )
+
+
+class Service(NamedTuple):
+    """What serves each pass of a table of layers, whatever the batch; arrays of shape (2 * layers,)."""
+
+    peak_flops: Array
+    """Of the units that serve each product [FLOP/s]."""
+    penalty: Array
+    """What the lack of Winograd's algorithm costs a product; 0 where a layer has none."""
+    units: NDArray[np.intp]
+    """Index in ``UNITS``."""
+    on_matrix_units: NDArray[np.bool_]
+    transposed: NDArray[np.bool_]
+    """Whose traffic pays for channels that come first."""
+
+
+def service(table: LayerTable, by: Arithmetic) -> Service:
+    """Return what serves each pass of a table of layers."""
+    units = np.where(table.product == _DEPTHWISE, min(by.unit, 1), by.unit)
+    on_matrix_units = units >= _MATRIX_16
+    penalty: Array = table.is_product.astype(np.float64)
+    if by.winograd != "full":
+        slow = table.winograd & (units == VECTOR_FP32)
+        if by.winograd == "forward":
+            # the gradient of the weights and that of the input are halves of the backward pass
+            penalty = np.where(slow & table.backward, penalty * (1 + NO_WINOGRAD) / 2, penalty)
+        else:
+            penalty = np.where(slow, penalty * NO_WINOGRAD, penalty)
+    return Service(
+        np.where(on_matrix_units, by.peak_flops, by.vector_peak),
+        penalty,
+        units,
+        on_matrix_units,
+        on_matrix_units & table.image & by.channels_first,
+    )
+
+
+class Rates(NamedTuple):
+    """How fast a setting's software runs each pass, whatever the batch; arrays of shape (passes,)."""
+
+    flop_time: Any
+    """Of one operation of a very large product of each shape [s/FLOP]."""
+    half_work: Array
+    byte_time: Any
+    """Of each pass's memory traffic [s/B]."""
+    update: Real
+    """Time of the optimizer's memory traffic over that at the nominal bandwidth."""
+    effect: Real
+    """On the whole."""
+
+
+def rates(
+    table: LayerTable, served: Service, memory_bandwidth: Any, learned: Efficiency, effects: Effects
+) -> Rates:
+    """Return how fast passes run.
+
+    Parameters
+    ----------
+    table, served : the passes of one network, or of many end to end
+    memory_bandwidth : nominal [B/s]; a number, or where passes differ in it an array of shape (passes,)
+    learned : the efficiencies
+    effects : numbers, or where passes differ in them arrays of shape (passes,)
+    """
+    group = served.on_matrix_units.view(np.int8)
+    products = learned.slowdown[served.units, table.product]
+    products *= np.where(served.on_matrix_units, effects.matrix, effects.vector)
+    products *= np.where(table.light, effects.light, 1.0) * served.penalty
+    half_work, half_depth, half_columns = learned.half[:, group]
+    traffic = learned.traffic[table.traffic] * effects.traffic
+    traffic *= np.where(table.elementwise, effects.elementwise, 1.0)
+    by_shape = shape_saturation(table.depth, table.columns, half_depth, half_columns)
+    return Rates(
+        flop_time(served.peak_flops, products, by_shape),
+        half_work,
+        byte_time(
+            memory_bandwidth, np.where(served.transposed, traffic * (1 + learned.channels_first), traffic)
+        ),
+        ops.number(learned.traffic[_PRODUCT_TRAFFIC]) * effects.traffic,
+        effects.total,
+    )
+
+
+@remembered(maxsize=256)
+def rates_of(
+    workload: Workload, by: Arithmetic, memory_bandwidth: float, learned: Efficiency, on: EffectInputs
+) -> Rates:
+    """Return how fast the passes of a network run; made once."""
+    table = layer_table(workload)
+    return rates(table, service(table, by), memory_bandwidth, learned, learned.effects(on))
+
+
+def busy_times(asked: Demand, at: Rates) -> tuple[Any, Any]:
+    """Return what products and memory traffic take in each pass, each on its own [s]."""
+    saturation = small_product_saturation(asked.work, at.half_work)
+    return product_time(asked.flops, at.flop_time, saturation), traffic_time(asked.bytes, at.byte_time)
+
+
+class Launches(NamedTuple):
+    """What launches take, whatever the kernels do [s]."""
+
+    on_device: Any
+    """Of each pass, shape (2 * layers,)."""
+    all_on_device: Any
+    on_host: Any
+    """As ``on_device``."""
+    host_elapsed: Any
+    """On the host, of the backward passes up to each layer, shape (layers + 1,)."""
+
+
+@remembered(maxsize=256)
+def launches_of(workload: Workload, learned: Efficiency) -> Launches:
+    """Return what the launches of a network take; made once."""
+    table = layer_table(workload)
+    on_host = learned.dispatch_time * table.kernels
+    floor, set_up = learned.kernel_floor, learned.product_set_up
+    return Launches(
+        launches_time(table.kernels, floor, table.product_kernels, set_up),
+        launches_time(table.all_kernels, floor, table.all_product_kernels, set_up),
+        on_host,
+        elapsed_times(backward_passes(on_host)),
+    )

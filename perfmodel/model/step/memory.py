@@ -1,0 +1,187 @@
+"""The memory that training takes of one accelerator, in one table of rows: every listing and chart reads it.
+
+A new use of memory is one entry here: its name, what people call it, and the function that says how many
+bytes it takes, once or for each sample of a micro-batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from perfmodel.core import ops
+from perfmodel.core.choices import ONE_PROCESS
+from perfmodel.equations.memory import (
+    activation_memory_bytes,
+    allocator_bytes,
+    largest_local_batch_size,
+    parameter_memory_bytes,
+    training_memory_bytes,
+)
+from perfmodel.model.fitted.calibration import Calibration
+from perfmodel.model.setting.resolve import Setting
+from perfmodel.model.setting.sharing import predicts_tokens
+
+
+class Row(NamedTuple):
+    """One use of memory."""
+
+    name: str
+    """Key of ``Memory.rows``."""
+    label: str
+    """For people."""
+    bytes: Callable[[Setting, Calibration], Any]
+    """What it takes [B]; of a row that ``grows``, for one sample."""
+    grows: bool = False
+    """Whether every sample of a micro-batch takes as much again."""
+
+
+def _weights(setting: Setting, _: Calibration) -> Any:
+    return parameter_memory_bytes(setting.workload.parameters, setting.states.weight_bytes)
+
+
+def _weight_copy(setting: Setting, _: Calibration) -> Any:
+    return parameter_memory_bytes(setting.workload.parameters, setting.format.weight_copy_bytes)
+
+
+def _gradients(setting: Setting, _: Calibration) -> Any:
+    return parameter_memory_bytes(setting.workload.parameters, setting.states.gradient_bytes)
+
+
+def _optimizer(setting: Setting, _: Calibration) -> Any:
+    return parameter_memory_bytes(setting.workload.parameters, setting.states.moment_bytes)
+
+
+def _tables(setting: Setting, _: Calibration) -> Any:
+    """Embedding tables that are shared out, with their moments."""
+    if setting.workload.tables is None:
+        return 0.0
+    from perfmodel.model.step.tables import memory_bytes
+
+    return memory_bytes(setting, setting.workload.tables)
+
+
+def _activations(setting: Setting, _: Calibration) -> Any:
+    if not predicts_tokens(setting.workload):
+        return setting.format.activation_bytes * setting.workload.saved_elements
+    from perfmodel.model.transformers.computation import job_of_whole
+    from perfmodel.model.transformers.memory import memory_of as memory_of_job
+
+    # its software may keep no attention scores, as under a layout
+    memory = memory_of_job(job_of_whole(setting, 1.0, setting.accumulation_steps))
+    return memory.activations + memory.logits
+
+
+def _left_out(setting: Setting, _: Calibration) -> Any:
+    """What compression leaves out of a gradient is kept for the next, in fp32."""
+    scheme = setting.compression
+    kept = scheme is not None and scheme.kind.error_feedback
+    return parameter_memory_bytes(setting.workload.parameters, 4 if kept else 0)
+
+
+def _whole_batch(setting: Setting, _: Calibration) -> Any:
+    if setting.strategy != ONE_PROCESS:
+        return 0.0
+    from perfmodel.model.step.one_process import whole_batch_bytes
+
+    return whole_batch_bytes(setting)
+
+
+def _summed_gradients(setting: Setting, _: Calibration) -> Any:
+    if setting.strategy != ONE_PROCESS:
+        return 0
+    from perfmodel.model.step.one_process import summed_gradients_bytes
+
+    return summed_gradients_bytes(setting)
+
+
+def _reserved(_: Setting, constants: Calibration) -> Any:
+    return constants.reserved_bytes
+
+
+ROWS: dict[str, Row] = {
+    row.name: row
+    for row in (
+        Row("weights", "weights", _weights),
+        Row("weight_copy", "16-bit weights", _weight_copy),
+        Row("gradients", "gradients", _gradients),
+        Row("optimizer", "optimizer's moments", _optimizer),
+        Row("tables", "tables shared out", _tables),
+        Row("activations", "activations", _activations, grows=True),
+        Row("left_out", "gradients left out", _left_out),
+        Row("whole_batch", "others' samples and outputs", _whole_batch, grows=True),
+        Row("summed_gradients", "sum of all gradients", _summed_gradients),
+        Row("reserved", "context and libraries", _reserved),
+    )
+}
+"""Every use of memory by name; they sum to what training needs."""
+OF_THE_FIRST = ("optimizer", "whole_batch", "summed_gradients")
+"""Rows that GPU 0 alone has where one process shares the batch out and updates the parameters there."""
+ALLOCATOR = "allocator"
+"""What the allocator loses to rounding and between blocks, a share of all rows but ``reserved``."""
+MORE_LABELS = {
+    "logits": "logits",
+    "other": "layers gathered",
+    ALLOCATOR: "allocator's rounding and fragments",
+}
+"""What people call further rows: those of a model-parallel transformer, and the allocator's."""
+
+
+class Need(NamedTuple):
+    """What training takes of one accelerator's memory; bytes are numbers, or arrays where batches are."""
+
+    rows: dict[str, Any]
+    """Bytes by the names of ``ROWS``."""
+    bytes: Any
+    """Of all rows together."""
+    capacity: float
+    """What a program can use [B]."""
+    largest_local_batch_size: Any
+    """The largest that fits, a whole number; 0 where not even the model does.  With a layout a function that
+    returns it."""
+
+
+def memory_of(setting: Setting, constants: Calibration) -> Need:
+    """Return what training takes of the fullest accelerator's memory."""
+    rows: dict[str, Any] = {}
+    fixed: Any = 0.0
+    each_sample: Any = 0.0
+    for name, _, size_of, grows in ROWS.values():
+        size = size_of(setting, constants)
+        if grows:
+            each_sample += size
+            size = activation_memory_bytes(setting.local_batch_size, size)
+        else:
+            fixed += size
+        rows[name] = size
+    share = constants.allocator_share
+    rows[ALLOCATOR] = allocator_bytes(sum(rows.values()) - rows["reserved"], share)
+    fixed += allocator_bytes(fixed - rows["reserved"], share)
+    each_sample += allocator_bytes(each_sample, share)
+    capacity = setting.accelerator.memory_capacity
+    # a table of layers may say nothing of activations
+    largest = largest_local_batch_size(capacity, fixed, ops.maximum(each_sample, 1.0))
+    if not isinstance(largest, np.ndarray):
+        largest = int(ops.plain(largest))
+    return Need(rows, training_memory_bytes(**rows), capacity, largest)
+
+
+def of_the_others(setting: Setting, rows: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the rows of the accelerators that are not the first; None where all keep the same."""
+    if setting.strategy != ONE_PROCESS or setting.world_size == 1 or not setting.framework.python_replicas:
+        return None
+    others = {name: 0.0 if name in OF_THE_FIRST else size for name, size in rows.items()}
+    mine, theirs = (sum(each.values()) - each[ALLOCATOR] - each["reserved"] for each in (rows, others))
+    return others | {ALLOCATOR: rows[ALLOCATOR] * theirs / mine}
+
+
+def listed(rows: Mapping[str, float]) -> list[tuple[str, float]]:
+    """Return label and bytes of the rows that take any, the largest first.
+
+    >>> listed({"weights": 4.0, "weight_copy": 0.0, "activations": 9.0})
+    [('activations', 9.0), ('weights', 4.0)]
+    """
+    labels = MORE_LABELS | {row.name: row.label for row in ROWS.values()}
+    return sorted(((labels[name], size) for name, size in rows.items() if size), key=lambda row: -row[1])

@@ -1,0 +1,122 @@
+"""What one adapter or port carries of bulk transfers, and the rings of a link."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from perfmodel.core import ops
+from perfmodel.equations.collective_bandwidths import switched_ring_bandwidth
+from perfmodel.equations.link_rates import (
+    achieved_bandwidth,
+    kernel_ceiling,
+    kernel_spared_fraction,
+    narrowest_bandwidth,
+    node_bandwidth,
+)
+from perfmodel.hardware.link import Link
+from perfmodel.model.collectives.model import fitted
+from perfmodel.model.collectives.place import port_share
+from perfmodel.model.fitted.calibration import Calibration
+from perfmodel.model.setting.link_caveats import NCCL_CONNECTIONS
+
+KERNEL_TCP = "ethernet-tcp"
+"""The kind of a link that ``passes_kernel``, by which its share is learned."""
+RDMA = "roce"
+"""The kind of RDMA on the same ports."""
+
+
+def narrowest(limits: dict[str, float]) -> float:
+    """Return the least of several limits [B/s]."""
+    if len(limits) == 1:
+        return next(iter(limits.values()))
+    rates: dict[str, Any] = {f"{name}_bandwidth": rate for name, rate in limits.items()}
+    least: Any = narrowest_bandwidth(**rates)
+    return least  # type: ignore[no-any-return]
+
+
+def fraction(
+    link: Link, calibration: Calibration, ceiling: float | None = None, slowdown: float = 1.0
+) -> float:
+    """Share of a link's rate that bulk transfers reach: its own where measured, else its kind's.
+
+    Transports between nodes that spare the kernel its work reach at least what its TCP does by the usual
+    connections on a port of the same rate, or behind the same uplinks: whoever has both may take the faster.
+    By more connections that TCP reaches no more than RDMA does.
+
+    Parameters
+    ----------
+    link, calibration : what is known of it
+    ceiling : what the kernel's TCP carries at most over one adapter [B/s]; by default by usual connections
+    slowdown : how many times less than its rate uplinks, or a machine's limit, leave of a port [1]
+    """
+    if link.achieved_fraction is not None:
+        return link.achieved_fraction.value
+    known = calibration.link_fraction
+    learned = port_share(link)
+    own = known.get(link.kind, known["other"]) if learned is None else fitted().parameters[learned]
+    most = calibration.tcp_ceiling
+    by_usual = ceiling is None or ceiling <= most
+    if link.scope != "inter" or (link.passes_kernel and by_usual):
+        return own
+    rate = link.bandwidth.value
+    sent: Any = rate if slowdown == 1 else node_bandwidth(rate, 1, 1.0, slowdown)
+    spared = known[RDMA] if link.passes_kernel else own
+    share: Any = kernel_spared_fraction(spared, known[KERNEL_TCP], most, sent)
+    if link.passes_kernel:
+        share = ops.minimum(own, share)
+    return share  # type: ignore[no-any-return]
+
+
+def tcp_ceiling(calibration: Calibration, connections: int, usual: int = NCCL_CONNECTIONS) -> float:
+    """Return what the kernel's TCP carries at most over one adapter [B/s].
+
+    Parameters
+    ----------
+    calibration : has what it carries by the usual connections
+    connections, usual : between two machines, and what the software opens where nobody says
+    """
+    if connections == usual:
+        return calibration.tcp_ceiling
+    exponent = calibration.connections_exponent
+    ceiling: Any = kernel_ceiling(calibration.tcp_ceiling, connections, usual, exponent)
+    return ceiling  # type: ignore[no-any-return]
+
+
+def port_limits(
+    link: Link,
+    calibration: Calibration,
+    connections: int,
+    usual: int = NCCL_CONNECTIONS,
+    slowdown: float = 1.0,
+) -> dict[str, float]:
+    """Return what may bind bulk transfers over one adapter or port [B/s], by ``adapter_limits``' names.
+
+    Takes what ``tcp_ceiling`` and ``fraction`` take.
+    """
+    ceiling = tcp_ceiling(calibration, connections, usual)
+    share = fraction(link, calibration, ceiling, slowdown)
+    limits: dict[str, Any] = {"link": achieved_bandwidth(link.bandwidth.value, share)}
+    if link.passes_kernel:
+        limits["kernel"] = ceiling
+    if link.flow_bandwidth is not None:
+        limits["connections"] = connections * link.flow_bandwidth.value
+    return limits
+
+
+def bulk_bandwidth(link: Link, calibration: Calibration, connections: int = NCCL_CONNECTIONS) -> float:
+    """Rate of bulk transfers over one adapter or port [B/s], by as many connections as are usual there."""
+    return narrowest(port_limits(link, calibration, connections, connections))
+
+
+def ring_bandwidth(link: Link, group_size: int, calibration: Calibration) -> float:
+    """Bandwidth of all rings together over one link type [B/s], measured by rank count where it was."""
+    if link.ring_bandwidth is not None:
+        by_size = link.ring_bandwidth.by_group_size
+        nearest = min(by_size, key=lambda size: (abs(size - group_size), size))
+        return by_size[nearest]
+    if link.switched:
+        pair_loss = ops.minimum(fitted().parameters["pair"], 1.0)
+        share, ranks = fraction(link, calibration), ops.maximum(group_size, 2)
+        rate: Any = switched_ring_bandwidth(link.bandwidth.value, share, pair_loss, ranks)
+        return rate  # type: ignore[no-any-return]
+    return bulk_bandwidth(link, calibration)

@@ -1,0 +1,115 @@
+"""The straggler term: how long the iteration waits for its slowest worker."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from perfmodel.core.errors import InputError
+from perfmodel.core.tracing.tracing import given, remembered
+from perfmodel.core.units import show
+from perfmodel.equations import slowest_worker
+from perfmodel.equations.distribution import Distribution
+from perfmodel.equations.exchange import queue_behind_wait
+from perfmodel.model.fitted.calibration import Calibration
+from perfmodel.model.setting.resolve import Setting
+
+
+@remembered(maxsize=256)
+def _law(spec: str) -> Distribution | None:
+    from perfmodel.equations.distributions import parse_distribution
+
+    if spec == "none":
+        return None
+    try:
+        law = parse_distribution(spec)
+    except InputError as error:
+        raise error.under("jitter", said="") from None
+    named = zip(law.law.parameters, law.values, strict=True) if law.values else ()
+    return replace(law, values=tuple(given(value, f"jitter.{name}", "the scenario") for name, value in named))
+
+
+def push_share(setting: Setting) -> float:
+    """Return the share of an exchange with servers in which workers push.
+
+    All of it where blocks come back while the next go out, else its first half.
+    """
+    share: float = given(1.0 if setting.framework.pipelined_servers else 0.5, "push_share", "the software")
+    return share
+
+
+ALIKE = Distribution("uniform", (1 - 1e-9, 1 + 1e-9))
+"""Of workers whose times do not spread."""
+NOTED = 0.05
+"""Part of the iteration from which the wait for stragglers is worth a note on what it rests on: what 16
+accelerators of the default spread wait, so that small jobs do without."""
+
+
+def spread_note(
+    setting: Setting, waiting_time: float, iteration_time: float, efficiency: float, calibration: Calibration
+) -> str | None:
+    """Say what the default spread rests on, the efficiency that it alone allows, and what it does here.
+
+    None where the wait is a small share of the iteration, or the spread was given or measured.
+
+    Parameters
+    ----------
+    setting : of the iteration
+    waiting_time, iteration_time : what is waited for stragglers, and all of it [s]
+    efficiency : of scaling, with that wait
+    calibration : holds the default spread
+    """
+    share = waiting_time / iteration_time
+    if share < NOTED or setting.scenario.jitter is not None or setting.updates is not None:
+        return None
+    if setting.profile is not None and setting.profile.jitter is not None:
+        return None
+    n = setting.world_size
+    allowed = 1 / slowest_worker.straggler_factor(_usual_law(calibration.jitter), n)
+    spread = f"{calibration.jitter:.1%}"
+    without, here = iteration_time - waiting_time, f"{show(iteration_time, 's')} and {efficiency:.1%}"
+    return (
+        f"stragglers cap {n} GPUs at {allowed:.0%} if steps vary {spread} independently, as single processes "
+        f"do: without that (--jitter none) {show(without, 's')} and an efficiency of "
+        f"{efficiency / (1 - share):.1%}, with it {here}"
+    )
+
+
+@remembered(maxsize=16)
+def _usual_law(jitter: float) -> Distribution:
+    return Distribution("lognormal", (1.0, jitter))
+
+
+def law_of(setting: Setting, calibration: Calibration) -> Distribution | None:
+    """Return how a worker's time spreads, in any unit; None where it does not."""
+    given = setting.scenario.jitter
+    if given is None:
+        return _usual_law(calibration.jitter) if calibration.jitter else None
+    return _law(given)
+
+
+def straggler_time(
+    setting: Setting, busy_time: Any, exposed_communication_time: Any, calibration: Calibration
+) -> Any:
+    """Return the mean wait [s] for the slowest of all workers, number or array.
+
+    A ring starts when the last worker is there, so it hides nothing.  A parameter server takes pushes one
+    after another, and those of the fast hide behind the wait for the slow: the wait is what the queue of
+    the others does not cover, as far as that queue is left after the backward pass.
+
+    Parameters
+    ----------
+    setting : whose workers wait for each other
+    busy_time : computation of one worker [s]; jitter spreads around it
+    exposed_communication_time : push and pull after overlap [s]
+    calibration : holds the default spread
+    """
+    law = law_of(setting, calibration)
+    if law is None:
+        return 0.0
+    n = setting.world_size
+    wait = slowest_worker.straggler_time(busy_time, law, n)
+    if setting.strategy == "parameter-server":
+        workers = setting.nodes if setting.local_aggregation else n
+        return queue_behind_wait(wait, push_share(setting), exposed_communication_time, workers)
+    return wait

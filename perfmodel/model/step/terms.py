@@ -1,0 +1,378 @@
+"""The terms of an iteration, in one table: every listing, chart, share of power and key reads it.
+
+A new term is one entry here: its name, what people call it, what kind of time it is, whose iterations have
+it, and the function that says how long it takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple, get_args
+
+from perfmodel.core.choices import ONE_PROCESS
+from perfmodel.equations.iteration import (
+    iteration_time,
+    launch_overhead_time,
+)
+from perfmodel.model.fitted.calibration import Calibration
+from perfmodel.model.setting.resolve import Setting
+from perfmodel.model.step.computation import Computation
+from perfmodel.model.step.fabric import Fabric
+from perfmodel.model.step.stragglers import straggler_time
+
+Kind = Literal["busy", "network", "host", "wait"]
+Place = Literal["before", "start", "forward", "between", "passes", "after", "update"]
+Job = Literal["replicas", "one process", "layout"]
+"""Copies of the network, each with a process of its own or all in one; or a transformer with a layout."""
+EVERY: tuple[Job, ...] = get_args(Job)
+COPIES: tuple[Job, ...] = ("replicas", "one process")
+
+
+class StepContext(NamedTuple):
+    """What the terms of an iteration are worked out from; numbers, or in a sweep arrays."""
+
+    setting: Setting
+    constants: Calibration
+    known: Mapping[str, Any]
+    """Times that are worked out already, by the names of their terms: of what travels between copies, or of
+    all parts of a step with a layout."""
+    work: Computation | None = None
+    """Times of one copy, an anchor's factor in them."""
+    anchor_factor: Any = 1.0
+
+    @property
+    def copy(self) -> Computation:
+        """Times of one copy, of a job that has them."""
+        assert self.work is not None
+        return self.work
+
+    @property
+    def counted(self) -> Computation:
+        """Times of the gradients that count: late ones may be cut short."""
+        if self.setting.updates is None:
+            return self.copy
+        from perfmodel.model.step.updates import counted_work
+
+        return counted_work(self.setting, self.copy, self.constants)
+
+
+class Term(NamedTuple):
+    """One exposed part of an iteration."""
+
+    name: str
+    """Key of ``Prediction.terms``, ending in ``_time``."""
+    label: str
+    """For people."""
+    kind: Kind
+    """busy: the accelerator works, at its rated power; network: it communicates, or spins in a collective
+    until the others are there; host: it idles between kernels; wait: it idles until something arrives."""
+    bound: str
+    """The verdict where this term, with others of the same verdict, takes most of the iteration."""
+    place: Place
+    """Where in a step the timeline and the emulator put it: before all else, before the passes, the forward
+    pass, between it and the backward pass, one of the passes, after them, or with the update at the end."""
+    time: Callable[[StepContext, Mapping[str, Any]], Any] | None = None
+    """Its time [s], from the context and the terms before it in the table, where the context does not know
+    it; None of what is known or 0."""
+    jobs: tuple[Job, ...] = EVERY
+    """Whose iterations have it."""
+    travels: bool = False
+    """Whether bytes travel in it."""
+    alone: bool = False
+    """Whether one accelerator, or one replica, that does the same by itself has it too, so that speed-up and
+    efficiency count it; passes, update and input they count anyway."""
+
+
+def _forward(step: StepContext, _: Mapping[str, Any]) -> Any:
+    return step.setting.accumulation_steps * step.counted.forward_time
+
+
+def _backward(step: StepContext, _: Mapping[str, Any]) -> Any:
+    return step.setting.accumulation_steps * step.counted.backward_time
+
+
+def _launches(step: StepContext, _: Mapping[str, Any]) -> Any:
+    work = step.counted
+    return launch_overhead_time(
+        step.setting.accumulation_steps, work.launch_overhead_time, work.iteration_overhead_time
+    )
+
+
+def _update(step: StepContext, _: Mapping[str, Any]) -> Any:
+    return step.counted.update_time
+
+
+def _stragglers(step: StepContext, before: Mapping[str, Any]) -> Any:
+    """A worker's whole iteration spreads; of a profile only its passes do, not the idling around them.
+
+    With a layout those of the usual job are in its growth with nodes; a spread that is given comes on top.
+    """
+    setting, work = step.setting, step.work
+    names = ("exposed_communication_time", "contention_time")
+    by_exchange = iteration_time(**{name: before[name] for name in names})
+    if work is None:
+        if setting.scenario.jitter is None:
+            return 0.0
+        busy: Any = sum(time for name, time in before.items() if TERMS[name].kind in ("busy", "host"))
+        return straggler_time(setting, busy, 0.0, step.constants)
+    if setting.updates is not None:
+        from perfmodel.model.step.updates import update_wait
+
+        return update_wait(setting, work, by_exchange, step.constants)
+    steps = setting.accumulation_steps
+    busy = work.alone(steps) if setting.profile is None else steps * work.pass_time
+    return straggler_time(setting, busy, by_exchange, step.constants)
+
+
+def _input(step: StepContext, before: Mapping[str, Any]) -> Any:
+    """Samples are fetched behind everything else."""
+    setting, factor = step.setting, step.anchor_factor
+    if setting.scenario.input == "synthetic":
+        return 0.0
+    from perfmodel.model.step.input_wait import input_time, shared_input_time
+
+    if setting.layout is not None:
+        return shared_input_time(setting, setting.layout, iteration_time(**before), step.constants)
+    rest = iteration_time(**before) / factor  # before a measurement is known
+    samples = setting.accumulation_steps * setting.local_batch_size
+    waits = input_time(setting, setting.accelerators_per_node, samples, rest, step.constants)
+    return waits * factor
+
+
+def _coding(step: StepContext, _: Mapping[str, Any]) -> Any:
+    if step.setting.compression is None:
+        return 0.0
+    from perfmodel.model.step.compressed import coding_times
+
+    return coding_times(step.setting, step.constants)
+
+
+def _replicate(step: StepContext, _: Mapping[str, Any]) -> Any:
+    from perfmodel.model.step.one_process import replicate_time
+
+    return replicate_time(step.setting, step.constants)
+
+
+def _parallel_apply(step: StepContext, _: Mapping[str, Any]) -> Any:
+    from perfmodel.model.step.one_process import parallel_apply_time
+
+    return parallel_apply_time(step.setting, step.copy, step.constants)
+
+
+def _loss(step: StepContext, _: Mapping[str, Any]) -> Any:
+    from perfmodel.model.step.one_process import loss_time
+
+    return loss_time(step.setting, step.anchor_factor, step.constants)
+
+
+COMPUTE, HOST, COMMUNICATION = "compute-bound", "host-bound", "communication-bound"
+BOUNDS = {
+    COMPUTE: "computing",
+    COMMUNICATION: "communication",
+    HOST: "the host, which starts the GPUs' work",
+    "update-bound": "updating weights",
+    "coding-bound": "compressing gradients",
+    "straggler-bound": "waiting for the slowest GPU",
+    "input-bound": "waiting for samples",
+    "pipeline-bound": "idle pipeline stages",
+}
+"""What takes the time where a verdict holds, in words, unless the labels of its terms say that."""
+
+
+def _computes(name: str, label: str) -> Term:
+    """Return a term in which the passes of a layout compute."""
+    return Term(name, label, "busy", COMPUTE, "passes", None, ("layout",))
+
+
+def _travels(name: str, label: str, place: Place, *jobs: Job) -> Term:
+    """Return a term in which bytes travel."""
+    return Term(name, label, "network", COMMUNICATION, place, None, jobs, travels=True)
+
+
+def _of_one_process(name: str, label: str, place: Place, time: Any, kind: Kind = "host") -> Term:
+    """Return a term of what one process does for the accelerators it drives."""
+    return Term(name, label, kind, HOST if kind == "host" else COMPUTE, place, time, ("one process",))
+
+
+TERMS: dict[str, Term] = {
+    term.name: term
+    for term in (
+        Term("forward_time", "forward", "busy", COMPUTE, "forward", _forward, COPIES),
+        Term("backward_time", "backward", "busy", COMPUTE, "passes", _backward, COPIES),
+        _computes("products_time", "matrix products"),
+        _computes("attention_time", "attention"),
+        _computes("elementwise_time", "element-wise"),
+        _computes("logits_time", "logits and loss"),
+        _computes("recomputation_time", "recomputation"),
+        _travels("scatter_time", "scatter: samples from GPU 0", "start", "one process"),
+        _of_one_process("replicate_time", "replicate: copies made in Python", "start", _replicate),
+        _travels("broadcast_time", "replicate: weights from GPU 0", "start", "one process"),
+        _of_one_process("parallel_apply_time", "parallel apply: launches by turns", "start", _parallel_apply),
+        _travels("gather_time", "gather: outputs to GPU 0 and back", "between", "one process"),
+        _of_one_process("loss_time", "loss of the others on GPU 0", "between", _loss, "busy"),
+        _travels("reduce_time", "reduce: gradients to GPU 0", "after", "one process"),
+        Term("launch_overhead_time", "launch overhead", "host", HOST, "passes", _launches),
+        Term("update_time", "update", "busy", "update-bound", "update", _update),
+        Term("iteration_overhead_time", "overhead of a step", "host", HOST, "update", None, ("layout",)),
+        Term("coding_time", "coding gradients", "busy", "coding-bound", "after", _coding, COPIES),
+        _travels("tensor_parallel_time", "tensor-parallel exchange", "passes", "layout"),
+        _travels("context_parallel_time", "context exchange", "passes", "layout"),
+        _travels("expert_parallel_time", "exchange with experts", "passes", "layout"),
+        _travels("stage_transfer_time", "between stages", "passes", "layout"),
+        Term("unequal_stages_time", "unequal stages", "wait", "pipeline-bound", "passes", None, ("layout",)),
+        Term("bubble_time", "pipeline bubble", "wait", "pipeline-bound", "after", None, ("layout",)),
+        _travels("exposed_communication_time", "exposed communication", "after", *EVERY),
+        Term("contention_time", "slowdown while communicating", "busy", COMMUNICATION, "passes"),
+        Term("node_growth_time", "growth with nodes", "network", COMMUNICATION, "after", None, ("layout",)),
+        Term("straggler_time", "waiting for stragglers", "network", "straggler-bound", "after", _stragglers),
+        Term("input_time", "waiting for input", "wait", "input-bound", "before", _input),
+    )
+}
+"""Every term by name, in the order in which those of a job are worked out and listed; they sum to the
+iteration.  With a layout ``exposed_communication_time`` is that between replicas."""
+
+
+def exposed_traffic(setting: Setting, on: Fabric, exposed: Any, contention: Any = 0.0) -> dict[str, Any]:
+    """Return the times that what travels between copies adds, by the names of their terms.
+
+    Parameters
+    ----------
+    setting, on : of the iteration; numbers, or in a sweep arrays
+    exposed : all that no computation hides together [s]; 0 where nothing travels
+    contention : by how much what is hidden slows computation [s]
+    """
+    if setting.strategy == ONE_PROCESS:
+        from perfmodel.model.step.one_process import traffic
+
+        return traffic(setting, on)
+    return {"exposed_communication_time": exposed, "contention_time": contention}
+
+
+def job_of(setting: Setting) -> Job:
+    """Return what kind of job a setting is, which decides the terms it has."""
+    if setting.layout is not None:
+        return "layout"
+    return "one process" if setting.strategy == ONE_PROCESS else "replicas"
+
+
+def names_of(*jobs: Job) -> tuple[str, ...]:
+    """Return the terms that some kinds of jobs have, in the order of the table.
+
+    >>> names_of("replicas")[:3]
+    ('forward_time', 'backward_time', 'launch_overhead_time')
+    """
+    return tuple(name for name, term in TERMS.items() if any(job in term.jobs for job in jobs))
+
+
+def only_of(job: Job) -> tuple[str, ...]:
+    """Return the terms that no other kind of jobs has.
+
+    >>> only_of("one process")[:2]
+    ('scatter_time', 'replicate_time')
+    """
+    return tuple(name for name, term in TERMS.items() if term.jobs == (job,))
+
+
+def terms_of(step: StepContext) -> dict[str, Any]:
+    """Return the exposed terms of an iteration by name [s], numbers or arrays."""
+    job = job_of(step.setting)
+    result: dict[str, Any] = {}
+    for name, term in TERMS.items():
+        if job in term.jobs:
+            worked_out = 0.0 if name in step.known or term.time is None else term.time(step, result)
+            result[name] = step.known.get(name, worked_out)
+    if job == "one process":
+        return {name: result[name] for name in _in_step_order(tuple(result))}
+    return result
+
+
+def counted_alone() -> bool:
+    """Whether some term says that one accelerator by itself has it too."""
+    return any(term.alone for term in TERMS.values())
+
+
+def time_alone(step: StepContext) -> Any:
+    """Return the iteration of one accelerator, or one replica, that exchanges with and waits for nobody [s].
+
+    Parameters
+    ----------
+    step : of the one by itself
+    """
+    nothing = {
+        name: 0.0 for name, term in TERMS.items() if term.kind == "network" or term.bound == COMMUNICATION
+    }
+    return iteration_time(**terms_of(step._replace(known=nothing | {**step.known})))
+
+
+def sent(terms: Mapping[str, Any]) -> Any:
+    """Return the exposed time of all traffic [s].
+
+    >>> sent({"forward_time": 3.0, "exposed_communication_time": 1.0, "tensor_parallel_time": 2.0})
+    3.0
+    """
+    return sum([time for name, time in terms.items() if name in TERMS and TERMS[name].travels])
+
+
+def added(terms: Mapping[str, Any]) -> Any:
+    """Return what communication adds to an iteration [s]: exposed traffic, and all that it slows.
+
+    >>> added({"forward_time": 3.0, "exposed_communication_time": 1.0, "contention_time": 2.0})
+    3.0
+    """
+    return sum([time for name, time in terms.items() if name in TERMS and TERMS[name].bound == COMMUNICATION])
+
+
+def bound_words(bound: str) -> str:
+    """Return what takes the time where a verdict holds.
+
+    >>> bound_words("input-bound")
+    'waiting for samples'
+    """
+    return BOUNDS.get(bound) or ", ".join(term.label for term in TERMS.values() if term.bound == bound)
+
+
+def by_bound(terms: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the time of all terms of each verdict together [s].
+
+    >>> by_bound({"forward_time": 3.0, "backward_time": 1.0, "input_time": 2.0})
+    {'compute-bound': 4.0, 'input-bound': 2.0}
+    """
+    result: dict[str, Any] = {}
+    for name, time in terms.items():
+        bound = TERMS[name].bound
+        result[bound] = result.get(bound, 0.0) + time
+    return result
+
+
+def only_kind(terms: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
+    """Return the terms of one kind.
+
+    >>> only_kind({"forward_time": 3.0, "update_time": 1.0, "input_time": 2.0}, "wait")
+    {'input_time': 2.0}
+    """
+    return {name: time for name, time in terms.items() if name in TERMS and TERMS[name].kind == kind}
+
+
+def of_kind(terms: Mapping[str, Any], kind: Kind) -> Any:
+    """Return the time of all terms of one kind together [s].
+
+    >>> of_kind({"forward_time": 3.0, "update_time": 1.0, "input_time": 2.0}, "busy")
+    4.0
+    """
+    return sum(only_kind(terms, kind).values())
+
+
+def in_step_order(names: Iterable[str]) -> list[str]:
+    """Return terms in the order in which a step goes through them.
+
+    >>> in_step_order(["update_time", "straggler_time", "forward_time", "input_time"])
+    ['input_time', 'forward_time', 'straggler_time', 'update_time']
+    """
+    return list(_in_step_order(tuple(names)))
+
+
+@lru_cache(maxsize=64)
+def _in_step_order(names: tuple[str, ...]) -> tuple[str, ...]:
+    places = get_args(Place)
+    return tuple(sorted(names, key=lambda name: places.index(TERMS[name].place)))

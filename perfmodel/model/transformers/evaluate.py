@@ -1,0 +1,86 @@
+"""A setting that shares a transformer out, as the job whose step and memory are worked out."""
+
+from __future__ import annotations
+
+from perfmodel.core import ops
+from perfmodel.core.errors import refusal
+from perfmodel.core.tracing.tracing import remembered
+from perfmodel.model.collectives.place import USUAL_YEAR
+from perfmodel.model.collectives.racks import Racks
+from perfmodel.model.options.layout import Layout
+from perfmodel.model.setting.link_caveats import capped, lone_bandwidth
+from perfmodel.model.setting.resolve import Setting
+from perfmodel.model.setting.sharing import PRECISIONS
+from perfmodel.model.transformers.architecture import Dimensions, dimensions_of
+from perfmodel.model.transformers.job import Case, job_of
+from perfmodel.model.transformers.machine import Fabric, chip_of
+from perfmodel.model.transformers.parameters import fitted
+from perfmodel.model.transformers.software import Options, software_of
+from perfmodel.model.transformers.step import Step, step_of
+from perfmodel.workloads.architecture import Architecture
+from perfmodel.workloads.workload import Workload
+
+known_dimensions = remembered(maxsize=256)(dimensions_of)
+
+
+def fabric_of_setting(setting: Setting) -> Fabric:
+    """Return what joins the ranks of a setting."""
+    asked = setting.scenario
+    domain = setting.accelerators_per_domain
+    per_node = domain if setting.is_slice else setting.accelerators_per_node
+    return Fabric(
+        setting.accelerator,
+        setting.intra_link,
+        capped(setting.inter_link, setting.node, setting.nics, asked.network_cap),
+        ops.number(per_node),
+        ops.number(domain),
+        ops.number(setting.nics),
+        setting.host_link,
+        USUAL_YEAR,
+        None
+        if asked.rack_nodes is None
+        else Racks(asked.rack_nodes, asked.oversubscription, asked.placement),
+        setting.connections,
+        lone_bandwidth(setting.inter_link, setting.node, setting.nics, asked.network_cap),
+    )
+
+
+def with_layout(setting: Setting, layout: Layout) -> Setting:
+    """Return a setting with another layout, or with several as arrays."""
+    return setting._replace(
+        layout=layout,
+        local_batch_size=layout.micro_batch_size,
+        accumulation_steps=layout.accumulation_steps,
+        global_batch_size=layout.global_batch_size,
+    )
+
+
+def case_of_setting(setting: Setting, layout: Layout | None = None) -> Case:
+    """Return what a setting's step is worked out of, or that of another layout of it."""
+    model, length = network_of(setting.workload)
+    of = setting.layout if layout is None else layout
+    if of is None or setting.layout is None:
+        raise refusal("layout.copies", "workload", workload=setting.workload.id)
+    dimensions: Dimensions = known_dimensions(model, length)
+    chip = chip_of(setting.accelerator)
+    options = Options(PRECISIONS[setting.precision], adapter_rank=setting.scenario.lora or 0)
+    software = software_of(setting.framework, chip, dimensions, of, options)
+    return Case(dimensions, of, chip, software, fabric_of_setting(setting), length)
+
+
+def network_of(workload: Workload) -> tuple[Architecture, int]:
+    """Return the architecture of a transformer, and the tokens of a sequence."""
+    if workload.architecture is None or workload.tokens is None:
+        raise refusal("layout.no_transformer", "workload", workload=workload.id)
+    return workload.architecture, workload.tokens
+
+
+def step_of_setting(setting: Setting, layout: Layout | None = None) -> Step:
+    """Return the terms of a setting's step, or of another layout of it."""
+    return step_of(job_of(case_of_setting(setting, layout)), fitted().parameters)
+
+
+def one_replica(layout: Layout, strong: bool) -> Layout:
+    """Return the layout of a single replica: of its own share of the step, or of all of it, memory aside."""
+    steps = layout.accumulation_steps * (layout.data_parallel if strong else 1)
+    return layout._replace(data_parallel=1, expert_parallel=1, accumulation_steps=steps)

@@ -1,0 +1,128 @@
+"""A layout as the options that start it, by stack."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from perfmodel.model.options.layout import FULL, SELECTIVE, ZERO_2, ZERO_3, Layout
+from perfmodel.workloads.architecture import Architecture
+
+
+def flags(stack: str, layout: Layout, model: Architecture, sequence_length: int, precision: str) -> list[str]:
+    """Return the options of Megatron-LM, or of torchtitan; none for a stack without such.
+
+    Parameters
+    ----------
+    stack : by the id of its software
+    layout : one, of whole numbers
+    model : for the layers of a chunk
+    sequence_length : tokens of a sample
+    precision : ``bf16``, ``fp16`` or ``fp8``
+
+    Examples
+    --------
+    >>> gpt = Architecture(64, 8, 4, 4, 16, 256, 1000, 128)
+    >>> print(*flags("torchtitan", Layout(2, data_parallel=4, sharding=3), gpt, 128, "bf16"), sep=chr(10))
+    --parallelism.tensor_parallel_degree 2
+    --parallelism.pipeline_parallel_degree 1
+    --parallelism.context_parallel_degree 1
+    --parallelism.data_parallel_shard_degree 4
+    --parallelism.data_parallel_replicate_degree 1
+    --training.local_batch_size 1
+    --training.global_batch_size 4
+    --training.seq_len 128
+    --activation_checkpoint.mode none
+    """
+    if stack in ("megatron-lm", "megatron-core", "nemo"):
+        return _megatron(layout, model, sequence_length, precision)
+    return _torchtitan(layout, model, sequence_length, precision) if stack == "torchtitan" else []
+
+
+def _megatron(layout: Layout, model: Architecture, sequence_length: int, precision: str) -> list[str]:
+    given = {
+        "tensor-model-parallel-size": layout.tensor_parallel,
+        "pipeline-model-parallel-size": layout.pipeline_parallel,
+        "context-parallel-size": layout.context_parallel,
+        "micro-batch-size": layout.micro_batch_size,
+        "global-batch-size": layout.global_batch_size,
+        "seq-length": sequence_length,
+    }
+    unequal = model.layers % layout.pipeline_parallel > 0
+    if layout.virtual_stages > 1 and not unequal:
+        given["num-layers-per-virtual-pipeline-stage"] = _layers_of_a_chunk(layout, model)
+    if model.experts:
+        given["expert-model-parallel-size"] = layout.expert_parallel
+    lines = [f"--{name} {value:.0f}" for name, value in given.items()]
+    if unequal:
+        lines.append(f"--pipeline-model-parallel-layout '{_uneven_stages(layout, model)}'")
+    if layout.tensor_parallel > 1:
+        lines += ["--sequence-parallel", "--tp-comm-overlap"]
+    replicas = layout.data_parallel * layout.context_parallel
+    if layout.sharding >= ZERO_2:
+        lines += [*_MEGATRON_FSDP, f"--data-parallel-sharding-strategy {_STRATEGY[int(layout.sharding)]}"]
+    elif layout.sharding > 0:
+        lines += ["--use-distributed-optimizer", "--overlap-grad-reduce", "--overlap-param-gather"]
+    elif replicas > 1:
+        lines.append("--overlap-grad-reduce")
+    if layout.recompute == SELECTIVE:
+        lines.append("--recompute-granularity selective")
+    if layout.recompute == FULL:
+        lines.append("--recompute-granularity full --recompute-method uniform --recompute-num-layers 1")
+    return [*lines, *_PRECISION[precision]]
+
+
+_BF16 = ["--bf16", "--grad-reduce-in-bf16"]
+_PRECISION = {"fp16": ["--fp16"], "bf16": _BF16, "fp8": [*_BF16, "--fp8-format hybrid"]}
+_STRATEGY = {ZERO_2: "optim_grads", ZERO_3: "optim_grads_params"}
+_MEGATRON_FSDP = [
+    "--use-megatron-fsdp",
+    "--use-distributed-optimizer",
+    "--no-gradient-accumulation-fusion",
+    "--ckpt-format fsdp_dtensor",
+]
+"""What Megatron-LM asks of whoever shards gradients or parameters."""
+
+
+def _layers_of_a_chunk(layout: Layout, model: Architecture) -> float:
+    return float(model.layers / (layout.pipeline_parallel * layout.virtual_stages))
+
+
+def _uneven_stages(layout: Layout, model: Architecture) -> str:
+    """Layers of each chunk of stages as Megatron-Core writes them: E embedding, t a layer, L the loss.
+
+    Chunks go round the stages in turn.  The first hold one more, so that the fullest stage holds as many as
+    the slowest of those predicted does.
+    """
+    chunks = int(layout.pipeline_parallel * layout.virtual_stages)
+    least, more = divmod(int(model.layers), chunks)
+    held = ["t" * (least + (chunk < more)) for chunk in range(chunks)]
+    return f"E{'|'.join(held)}L"
+
+
+def _torchtitan(layout: Layout, model: Architecture, sequence_length: int, precision: str) -> list[str]:
+    sharded, piped = layout.sharding == ZERO_3, layout.pipeline_parallel > 1
+    # a pipeline cuts a replica's batch into its micro-batches itself
+    passes = layout.accumulation_steps if piped else 1
+    given: dict[str, Any] = {
+        "parallelism.tensor_parallel_degree": layout.tensor_parallel,
+        "parallelism.pipeline_parallel_degree": layout.pipeline_parallel,
+        "parallelism.context_parallel_degree": layout.context_parallel,
+        "parallelism.data_parallel_shard_degree": layout.data_parallel if sharded else 1,
+        "parallelism.data_parallel_replicate_degree": 1 if sharded else layout.data_parallel,
+        "training.local_batch_size": layout.micro_batch_size * passes,
+        "training.global_batch_size": layout.global_batch_size,
+        "training.seq_len": sequence_length,
+    }
+    if model.experts:
+        given["parallelism.expert_parallel_degree"] = layout.expert_parallel
+    schedule = []
+    if piped:
+        given["parallelism.pipeline_parallel_microbatch_size"] = layout.micro_batch_size
+        name = "Interleaved1F1B" if layout.virtual_stages > 1 else "1F1B"
+        schedule = [f"--parallelism.pipeline_parallel_schedule {name}"]
+        if layout.virtual_stages > 1 and model.layers % layout.pipeline_parallel == 0:
+            given["parallelism.pipeline_parallel_layers_per_stage"] = _layers_of_a_chunk(layout, model)
+    mode = {SELECTIVE: "selective", FULL: "full"}.get(int(layout.recompute), "none")
+    lines = [f"--{name} {value:.0f}" for name, value in given.items()]
+    converted = ["--model.converters float8"] if precision == "fp8" else []
+    return [*lines, *schedule, *converted, f"--activation_checkpoint.mode {mode}"]

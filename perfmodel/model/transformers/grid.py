@@ -1,0 +1,66 @@
+"""What comes of each pair of tensor and pipeline parallelism: the fastest layout that fits, or why none."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from perfmodel.model.options.layout import Layout
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+TOO_LARGE = "do not fit into memory"
+NO_DIVISOR = "tensor x pipeline does not divide the accelerators"
+
+
+class Cell(NamedTuple):
+    """The layouts of one degree of tensor parallelism on one number of stages."""
+
+    tensor_parallel: int
+    pipeline_parallel: int
+    iteration_time: float
+    """Of the fastest that fits [s]; infinite where none does."""
+    least_bytes: float
+    """That any of them needs [B]; infinite where there is none."""
+    reason: str
+    """Why none can be trained by; empty where one can."""
+
+
+def grid_of(
+    layouts: Layout,
+    times: NDArray[np.float64],
+    total: NDArray[np.float64],
+    fits: NDArray[np.bool_],
+    refused: Mapping[tuple[int, int], str],
+) -> list[Cell]:
+    """Return the cells of every degree and every number of stages of which there is a layout.
+
+    Parameters
+    ----------
+    layouts, times, total, fits : shape (candidates,) each: their times [s], bytes, and whether they fit
+    refused : why there is no candidate, by degree and stages
+    """
+    tensor, stages = (
+        np.asarray(column, dtype=int) for column in (layouts.tensor_parallel, layouts.pipeline_parallel)
+    )
+    degrees, rows = np.unique(tensor, return_inverse=True)
+    counts, columns = np.unique(stages, return_inverse=True)
+    time, least = np.full((2, len(degrees), len(counts)), math.inf)
+    np.minimum.at(time, (rows, columns), np.where(fits, times, math.inf))
+    np.minimum.at(least, (rows, columns), total)
+    return [
+        Cell(int(degree), int(count), float(time[row, column]), float(least[row, column]), reason)
+        for row, degree in enumerate(degrees)
+        for column, count in enumerate(counts)
+        for reason in [
+            ""
+            if math.isfinite(time[row, column])
+            else TOO_LARGE
+            if math.isfinite(least[row, column])
+            else refused.get((int(degree), int(count)), NO_DIVISOR)
+        ]
+    ]

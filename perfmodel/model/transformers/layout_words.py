@@ -1,0 +1,93 @@
+"""A layout in words: short, in full, and what is another in another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from perfmodel.model.options.layout import CHOSEN, RECOMPUTE, SHARDING, Layout
+
+SHORT = {
+    "tensor_parallel": "tp",
+    "pipeline_parallel": "pp",
+    "virtual_stages": "v",
+    "context_parallel": "cp",
+    "expert_parallel": "ep",
+    "data_parallel": "dp",
+}
+CALLED = {
+    "tensor_parallel": "tensor",
+    "pipeline_parallel": "pipeline",
+    "virtual_stages": "chunks",
+    "context_parallel": "context",
+    "expert_parallel": "expert",
+    "data_parallel": "data",
+    "micro_batch_size": "micro-batch",
+}
+
+
+def short(layout: Mapping[str, int | str]) -> str:
+    """Return degrees above 1, sharding and recomputation of a layout by its words.
+
+    >>> short({"tensor_parallel": 8, "data_parallel": 1, "sharding": "zero1", "recompute": "full"})
+    'tp8 dp1 zero1 recompute full'
+    """
+    degrees = [
+        f"{word}{layout[name]}" for name, word in SHORT.items() if layout.get(name, 1) != 1 or word == "dp"
+    ]
+    sharding = [f"{layout['sharding']}"] if layout["sharding"] != "none" else []
+    recompute = [f"recompute {layout['recompute']}"] if layout["recompute"] != "none" else []
+    return " ".join([*degrees, *sharding, *recompute])
+
+
+def in_full(layout: Mapping[str, Any]) -> str:
+    """Return a layout as people say it, by its words.
+
+    >>> in_full(Layout(8, 2, data_parallel=32, sharding=1, accumulation_steps=16).words())
+    'tensor 8 x pipeline 2 x data 32, zero1, micro-batch 1 x 16 passes'
+    """
+
+    def above_one(*names: str) -> list[str]:
+        return [f"{CALLED[name]} {layout[name]}" for name in names if layout[name] > 1]
+
+    degrees = above_one("tensor_parallel", "pipeline_parallel", "context_parallel", "data_parallel")
+    parts = [" x ".join(degrees) or "one accelerator", *above_one("expert_parallel", "virtual_stages")]
+    parts += [layout["sharding"]] if layout["sharding"] != "none" else []
+    parts += [f"recompute {layout['recompute']}"] if layout["recompute"] != "none" else []
+    micro, passes = layout["micro_batch_size"], layout["accumulation_steps"]
+    return ", ".join([*parts, f"micro-batch {micro} x {passes} pass{'es' * (passes > 1)}"])
+
+
+def one_word(name: str, value: float) -> str:
+    """Return one choice of a layout in words.
+
+    >>> one_word("sharding", 2), one_word("tensor_parallel", 4.0)
+    ('zero2', 'tensor 4')
+    """
+    if name == "sharding":
+        return SHARDING[int(value)] if value else "no sharding"
+    if name == "recompute":
+        return f"recompute {RECOMPUTE[int(value)]}"
+    return f"{CALLED[name]} {int(value)}"
+
+
+def changes(layouts: Layout, most: int) -> tuple[str, ...]:
+    """Return in words what the others of some layouts change of the first, the fewest changes first.
+
+    Parameters
+    ----------
+    layouts : shape (layouts,) each
+    most : so many of them at most
+
+    >>> import numpy as np
+    >>> some = {name: np.full(3, value) for name, value in Layout()._asdict().items()}
+    >>> some |= {"tensor_parallel": np.array([8, 4, 8]), "pipeline_parallel": np.array([1, 2, 1])}
+    >>> changes(Layout(**some | {"sharding": np.array([1, 1, 2])}), 3)
+    ('zero2', 'tensor 4 + pipeline 2')
+    """
+    columns = {name: getattr(layouts, name) for name in CHOSEN}
+    changed = [
+        [one_word(name, column[row]) for name, column in columns.items() if column[row] != column[0]]
+        for row in range(1, len(layouts.sharding))
+    ]
+    return tuple(" + ".join(words) for words in sorted(changed, key=len)[:most])

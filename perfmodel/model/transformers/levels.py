@@ -1,0 +1,233 @@
+"""What measured runs say of another job of their owner: errors are shared by source, network and likeness.
+
+ln(measured / predicted) of a job is the sum of four normal errors: that of its source (an owner's software,
+machines and way of measuring), that of its network there, one that two jobs share the more, the more alike
+they are, and a rest that only the same job shares.  Runs update them all at once, in closed form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from perfmodel.core.least_squares import solved
+from perfmodel.core.tracing.tracing import numeric
+from perfmodel.equations.levels import likeness, shared_variance
+from perfmodel.model.fitted.ledger_scales import FREEDOM, REPEAT, TRANSFORMERS, levels_of
+from perfmodel.model.options.layout import Layout
+from perfmodel.model.setting.anchor import SHARED_BY
+from perfmodel.model.setting.resolve import Setting
+
+NAMED = ("accelerator", "precision", "software")
+"""Traits that two jobs share or do not."""
+SIZES = ("world_size", "micro_batch_size", "sequence_length")
+"""Traits that they share the more, the closer their logarithms are."""
+DISTANCES = (*NAMED, "layout", *SIZES)
+ALIKE = (
+    "lora",
+    "rack_nodes",
+    "oversubscription",
+    "placement",
+    "network_cap",
+    "strategy",
+    "input",
+    "jitter",
+    "torus_dimensions",
+)
+"""Other options that the same job has in common."""
+
+
+class Traits(NamedTuple):
+    """What tells jobs apart; the layout, or all but the machine, may be of arrays."""
+
+    network: str
+    accelerator: str
+    precision: str
+    software: str
+    layout: Layout
+    sequence_length: Any
+    machine: tuple[Any, ...] = ()
+    """All else that the same job has in common; empty where nobody says that it has."""
+
+    @property
+    def sizes(self) -> tuple[Any, Any, Any]:
+        """Values of ``SIZES``."""
+        return self.layout.world_size, self.layout.micro_batch_size, self.sequence_length
+
+
+def traits_of(setting: Setting) -> Traits:
+    """Return the traits of a setting with a layout."""
+    assert setting.layout is not None
+    links = setting.intra_link.id, setting.inter_link.id, setting.host_link.id
+    size = setting.accelerators_per_node, setting.nics, setting.connections
+    options = (getattr(setting.scenario, name) for name in ALIKE)
+    return Traits(
+        setting.workload.id,
+        setting.accelerator.id,
+        setting.precision,
+        setting.software,
+        setting.layout,
+        setting.workload.tokens,
+        (setting.node.id, *links, *size, setting.optimizer, *options),
+    )
+
+
+class Levels(NamedTuple):
+    """Learned standard deviations of errors, and how fast the shared part of one falls."""
+
+    source: float
+    """The least of a source; it is as much more as an interval is wider than all the others."""
+    network: float
+    row: float
+    rest: float
+    falls: Mapping[str, float]
+    """By how much the logarithm of likeness falls for 1 of each of ``DISTANCES``."""
+
+    @property
+    def within(self) -> float:
+        """Variance among the jobs of one source."""
+        return self.network**2 + self.row**2 + self.rest**2
+
+    def shared(self, source_variance: Any, is_same_network: Any, apart: Mapping[str, Any]) -> Any:
+        """Return the covariance of the errors of two jobs of one source, but for the rest.
+
+        Parameters
+        ----------
+        source_variance : of the source's error, which both have
+        is_same_network : 1 where they are of one network, else 0
+        apart : how far they are apart by each of ``DISTANCES``
+        """
+        distance: Any = sum(self.falls[name] * by for name, by in apart.items())
+        return shared_variance(source_variance, self.network * is_same_network, self.row, likeness(distance))
+
+    def of_source(self, spread: Any) -> Any:
+        """Return the deviation of a source's error, by that of the whole error."""
+        return np.sqrt(np.maximum(np.square(spread) - self.within, self.source**2))
+
+
+@cache
+def learned(without: str | None = None) -> Levels:
+    """Return the levels that come with the package, or those learned without a source."""
+    table = levels_of(TRANSFORMERS)
+    return Levels(**(table["without"].get(without) or table["all"]))
+
+
+class Run(NamedTuple):
+    """A measured run; numbers, or arrays of shape (jobs,)."""
+
+    traits: Traits
+    spread: Any
+    """Standard deviation of its error before anything was measured."""
+    miss: Any
+    """ln(measured / predicted); of repeats the mean."""
+    noise: float = REPEAT
+    """Standard deviation of one repeat."""
+    repeats: int = 1
+
+
+class Update(NamedTuple):
+    """What runs say of a job; numbers, or arrays of shape (jobs,)."""
+
+    shift: Any
+    """Of the logarithm of its time."""
+    left: Any
+    """Variance of what is left of its error."""
+    again: Any
+    """Variance of its repeats, where the job itself was measured; else 0."""
+    runs: Sequence[Run]
+
+    def spread(self, stretch: Any = 1.0) -> Any:
+        """Return the standard deviation of its error, ``stretch`` times as wide but for the repeats."""
+        return np.sqrt(self.left * np.square(stretch) + self.again)
+
+
+def apart(one: Traits, other: Traits) -> dict[str, Any]:
+    """Return how far two jobs are apart by each of ``DISTANCES``."""
+    result: dict[str, Any] = {
+        name: np.asarray(getattr(one, name) != getattr(other, name), float) for name in NAMED
+    }
+    differ = (getattr(one.layout, name) != getattr(other.layout, name) for name in SHARED_BY)
+    result["layout"] = sum(np.asarray(each, float) for each in differ) / 2
+    ratios = (np.log(a * 1.0) - np.log(b * 1.0) for a, b in zip(one.sizes, other.sizes, strict=True))
+    return result | {name: abs(each) for name, each in zip(SIZES, ratios, strict=True)}
+
+
+def is_same(one: Traits, other: Traits) -> Any:
+    """Return 1 where two jobs are the same in all that is known, else 0."""
+    if not one.machine or one._replace(layout=other.layout) != other:
+        return 0.0
+    same: Any = True
+    for a, b in zip(one.layout, other.layout, strict=True):
+        same = same & (np.asarray(a) == b)
+    return np.asarray(same, float)
+
+
+def covariance(one: Traits, other: Traits, source_variance: Any, levels: Levels) -> Any:
+    """Return the covariance of the errors of two jobs of one source.
+
+    Parameters
+    ----------
+    one, other : the jobs
+    source_variance : of the source's error, which both have
+    levels : learned
+    """
+    shared = levels.shared(source_variance, float(one.network == other.network), apart(one, other))
+    return shared + is_same(one, other) * levels.rest**2
+
+
+def conditioned(prior: Any, own: Any, among: Any, misses: Any, noise: Any = 0.0) -> tuple[Any, Any]:
+    """Return what is expected of errors where others are known, and the variance that is left of them.
+
+    Runs that lie further from predictions, or from each other, than the levels say widen all of them.
+
+    Parameters
+    ----------
+    prior : variances, shape (jobs,), or a number
+    own : covariance with the known errors, shape (jobs, runs), or (runs,)
+    among : of the known errors, shape (runs, runs), or one for each job
+    misses : the known errors, shape (runs,), or for each job
+    noise : variance of what was measured, a diagonal matrix
+    """
+    squares = (misses * _solved(among + noise, misses)).sum(-1)
+    wider = np.maximum(1.0, (FREEDOM + squares) / (FREEDOM + misses.shape[-1]))
+    own = wider[..., None] * own
+    shares = _solved(wider[..., None, None] * among + noise, own)
+    left = np.maximum(wider * prior - (shares * own).sum(-1), 0.0)
+    return (shares * misses).sum(-1), left
+
+
+@numeric
+def updated(job: Traits, spread: Any, runs: Sequence[Run]) -> Update:
+    """Return what runs of one source say of a job of it.
+
+    Parameters
+    ----------
+    job : what is predicted
+    spread : standard deviation of its error without the runs
+    runs : at least one
+    """
+    levels = learned()
+    of_job, of_runs = levels.of_source(spread), [levels.of_source(run.spread) for run in runs]
+
+    def between(one: Traits, own: Any) -> Any:
+        each = zip(runs, of_runs, strict=True)
+        return _last([covariance(one, run.traits, own * of_run, levels) for run, of_run in each])
+
+    rest = levels.rest**2 * np.diag([float(not run.traits.machine) for run in runs])
+    noise = np.diag([float(run.noise) ** 2 / run.repeats for run in runs])
+    each = [between(run.traits, of_run) for run, of_run in zip(runs, of_runs, strict=True)]
+    prior, misses = np.square(of_job) + levels.within, _last([run.miss for run in runs])
+    shift, left = conditioned(prior, between(job, of_job), _last(each, -2) + rest, misses, noise)
+    again = _last([is_same(job, run.traits) * run.noise**2 for run in runs]).max(-1)
+    return Update(shift, left, again, runs)
+
+
+def _last(values: Sequence[Any], axis: int = -1) -> Any:
+    return np.stack(np.broadcast_arrays(*(np.asarray(each, float) for each in values)), axis=axis)
+
+
+def _solved(matrix: Any, column: Any) -> Any:
+    return solved(matrix, column[..., None])[..., 0]

@@ -1,0 +1,328 @@
+"""What a training step asks of hardware: rates of an accelerator, links between ranks, and their groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from perfmodel.core import ops
+from perfmodel.core.tracing.tracing import remembered
+from perfmodel.equations.link_rates import node_bandwidth
+from perfmodel.hardware.accelerator import TPU_VENDOR, Accelerator
+from perfmodel.hardware.link import Link
+from perfmodel.hardware.provenance import Spec
+from perfmodel.hardware.software import BLACKWELL, HOPPER
+from perfmodel.model.collectives.model import curve, fitted, kernel_bandwidth
+from perfmodel.model.collectives.place import USUAL_YEAR, Point, place_of
+from perfmodel.model.collectives.racks import Racks
+from perfmodel.model.options.layout import Layout
+from perfmodel.model.setting.link_caveats import NCCL_CONNECTIONS
+
+BORROWED_SHARE = 0.80
+"""Of its peak, what the best product of an accelerator reaches where nobody measured one (assumed: of those
+measured in 16 bits, from A100 to GB200, between 0.73 and 0.87)."""
+BORROWED_SHARES = {"AMD": 0.58, TPU_VENDOR: 0.95}
+"""The same of other vendors: of AMD the mean of MI300X, MI325X and MI355X (0.51 to 0.62); a TPU's clocks stay
+(assumed)."""
+CONSUMER, CONSUMER_SHARE = "GeForce", 1.07
+"""The same of NVIDIA's cards with this in their name, which run above their stated clock: the mean of six,
+from RTX 2080 to RTX 4090 (0.97 to 1.15)."""
+OF_VECTOR_UNITS = ("fp32", "fp16-vector")
+VECTOR_SHARE = 0.91
+"""The same of products in fp32, by ordinary units: the mean of seven, from P100 to A100 (0.86 to 0.97)."""
+DOUBLED_FROM, DOUBLED_SHARE = 8.6, 0.65
+"""CUDA's capability from which those units have twice the lanes, and what they reach: the mean of eight, from
+RTX 3080 to H100 (0.51 to 0.73)."""
+EIGHT_OVER_SIXTEEN = 0.75 / BORROWED_SHARE
+"""The share in 8 bits over that in 16, where nobody measured it (in 8 bits: 0.71 to 0.78)."""
+
+
+IN_32_BITS = ("fp32", "tf32")
+"""Precisions whose activations take 4 B."""
+FARTHEST = 2.0**22
+"""More than ranks can lie apart: makes one number of a group's size and stride."""
+
+
+class Chip(NamedTuple):
+    """An accelerator; numbers, or arrays of them."""
+
+    product_rate: Any
+    """Best measured product in 16 bits [FLOP/s]."""
+    product_rate_8: Any
+    """In 8 bits, or in 16 where it has no such [FLOP/s]."""
+    power: Any
+    """Its limit over that of the module on which those were measured."""
+    memory_bytes: Any
+    memory_bandwidth: Any
+    """[B/s]"""
+    compute_units: Any
+    """That each make a tile of a product."""
+    capability: Any
+    """CUDA's; 0 of what has none."""
+    is_tpu: Any
+    on_vector_units: Any
+    """Products run on ordinary units, not on those for matrices."""
+
+    @property
+    def is_hopper(self) -> Any:
+        """Whether Hopper or later, but no TPU."""
+        return self.capability >= HOPPER
+
+    @property
+    def is_blackwell(self) -> Any:
+        """Whether Blackwell or later, but no TPU."""
+        return self.capability >= BLACKWELL
+
+
+def chip_of(accelerator: Accelerator, precision: str = "amp") -> Chip:
+    """Return what the specs of an accelerator say; a product nobody measured is a share of its peak.
+
+    Parameters
+    ----------
+    accelerator : whose specs
+    precision : of its products; all but ``fp32`` and ``tf32`` are taken as 16 bits
+    """
+    half: Any = "bf16" if "bf16" in accelerator.peak_flops else accelerator.training_peak("amp")[1]
+    rate = _best(accelerator, half, _borrowed_share(accelerator, half))
+    eight = rate
+    if "fp8" in accelerator.peak_flops:
+        eight = _best(accelerator, "fp8", EIGHT_OVER_SIXTEEN * rate / accelerator.peak_flops[half].value)
+    kept_in = half
+    if precision in IN_32_BITS:
+        _, kept_in = accelerator.training_peak(precision)
+        rate = _best(accelerator, kept_in, _borrowed_share(accelerator, kept_in))
+    measured_at, own = accelerator.achieved_tdp, accelerator.tdp
+    return Chip(
+        rate,
+        eight,
+        own.value / measured_at.value if measured_at and own else 1.0,
+        accelerator.memory_bytes.value,
+        accelerator.memory_bandwidth.value,
+        ops.number(accelerator.matrix_units or accelerator.compute_units),
+        accelerator.compute_capability or 0.0,
+        accelerator.is_tpu,
+        kept_in in OF_VECTOR_UNITS,
+    )
+
+
+def _borrowed_share(accelerator: Accelerator, precision: str) -> float:
+    """Return the share of its peak that the best product of an accelerator is taken to reach."""
+    if accelerator.vendor in BORROWED_SHARES:
+        return BORROWED_SHARES[accelerator.vendor]
+    if precision in OF_VECTOR_UNITS:
+        is_doubled = (accelerator.compute_capability or 0.0) >= DOUBLED_FROM
+        return DOUBLED_SHARE if is_doubled else VECTOR_SHARE
+    return CONSUMER_SHARE if CONSUMER in accelerator.name else BORROWED_SHARE
+
+
+def _best(accelerator: Accelerator, precision: Any, share: float) -> float:
+    measured = accelerator.achieved_flops.get(precision)
+    return measured.value if measured else share * accelerator.peak_flops[precision].value
+
+
+class Fabric(NamedTuple):
+    """What joins the ranks of a job."""
+
+    accelerator: Accelerator
+    link: Link
+    """Between accelerators of a node."""
+    inter_link: Link
+    """Between nodes."""
+    per_node: float
+    """Accelerators of a node that take part."""
+    domain: float
+    """Accelerators that reach each other over ``link``; it may span nodes."""
+    nics: float
+    """Adapters of a node."""
+    host_link: Link | None = None
+    year: int = USUAL_YEAR
+    """Of the library of collectives."""
+    racks: Racks | None = None
+    """None: every node reaches every other at its adapters' full rate."""
+    connections: int = NCCL_CONNECTIONS
+    """Over TCP between two nodes."""
+    lone_bandwidth: float | None = None
+    """Of one adapter while the others of its machine are idle [B/s]; None: that of ``inter_link``."""
+
+    @property
+    def place(self) -> tuple[object, ...]:
+        """What tells it from others: the specs themselves, not their ids."""
+        return tuple([id(each) if isinstance(each, Spec) else each for each in self])
+
+    def dispatch_bandwidth(self, layout: Layout) -> Any:
+        """Return what carries one accelerator's tokens to experts on other nodes, nominal [B/s].
+
+        That is its part of its node's adapters; between racks less, as of any all-to-all.  Of many layouts it
+        may be an array.
+        """
+        part = self.inter_link.bandwidth.value * self.nics / self.per_node
+        if self.racks is None:
+            return part
+        experts, apart = layout.expert_parallel, layout.tensor_parallel * layout.context_parallel
+        near = ops.minimum(experts, ops.maximum(self.domain / apart, 1.0))
+        slower = self.racks.slowdown("all-to-all", experts / near, experts * apart / self.per_node)
+        return node_bandwidth(part, 1, 1.0, slower)
+
+    def point(self, collective: str, group_size: float, stride: float) -> Point | None:
+        """Return a collective of ranks that lie so many apart; None for a single rank.
+
+        A group has the adapters of those of its ranks that share a node: its neighbours have the rest.
+        """
+        if group_size < 1.5:
+            return None
+        ranks, apart, domain = ops.plain(group_size), ops.plain(stride), ops.plain(self.domain)
+        inside = max(1, round(min(ranks, max(domain / apart, 1.0))))
+        nodes = max(1, round(ranks / inside))
+        return Point(
+            inside * nodes,
+            nodes,
+            self.link,
+            self.inter_link if nodes > 1 else None,
+            inside * self.nics / self.per_node,
+            self.accelerator,
+            self.host_link,
+            collective,
+            year=self.year,
+            # over so many machines the group is spread
+            machines=max(nodes, round(ranks * apart / ops.plain(self.per_node))) if self.racks else 0,
+            racks=self.racks,
+            connections=self.connections,
+            lone_bandwidth=self.lone_bandwidth,
+        )
+
+
+class Way(NamedTuple):
+    """What ``busy_collective_time`` needs of one group; all zero but the bend for a single rank."""
+
+    start_time: Any
+    wire_time: Any
+    ramp: Any
+    bend_time: Any
+    inner_wire_time: Any
+    outer_wire_time: Any
+    kernel_wire_time: Any
+
+
+NOWHERE = Way(0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
+
+
+class Groups(NamedTuple):
+    """Ways of the collectives of a step."""
+
+    tensor: Any
+    """All-reduce of activations."""
+    context: Any
+    """Keys and values of all to all."""
+    gather: Any
+    """All-gather of parameters, and reduce-scatter of gradients, over replicas."""
+    reduce: Any
+    """All-reduce of gradients over replicas."""
+    expert_gather: Any
+    """As ``gather``, over the replicas of an expert."""
+    expert_reduce: Any
+    stage: Any
+    """Send from one stage to the next."""
+
+
+def _group_shapes(layout: Layout) -> tuple[tuple[str, Any, Any], ...]:
+    """Return collective, ranks and how far apart these lie, in the order of ``Groups``."""
+    tensor, replicas = layout.tensor_parallel, layout.replicas
+    of_expert = ops.maximum(replicas / layout.expert_parallel, 1.0)
+    apart = tensor * layout.expert_parallel
+    stages = layout.pipeline_parallel
+    return (
+        ("all-reduce", tensor, 1),
+        ("all-gather", layout.context_parallel, tensor),
+        ("all-gather", replicas, tensor),
+        ("all-reduce", replicas, tensor),
+        ("all-gather", of_expert, apart),
+        ("all-reduce", of_expert, apart),
+        ("send-receive", ops.minimum(stages, 2), layout.world_size / stages),
+    )
+
+
+def group_points(fabric: Fabric, layout: Layout) -> tuple[Point | None, ...]:
+    """Return the collectives of one layout in the order of ``Groups``."""
+    return tuple(fabric.point(*shape) for shape in _group_shapes(layout))
+
+
+def groups_of_many(fabric: Fabric, layouts: Layout) -> Groups:
+    """Return the ways of the groups of many layouts on one fabric; equal ones are worked out once.
+
+    The way of a group that is the same in all layouts is plain numbers.
+    """
+    result = []
+    shapes = _group_shapes(layouts)
+    known: dict[tuple[int, int], tuple[list[tuple[float, float]], Any]] = {}
+    for collective, sizes, strides in shapes:
+        same = id(sizes), id(strides)  # gathers and sums have the same ranks
+        if same not in known:
+            known[same] = _distinct(sizes, strides)
+        pairs, at = known[same]
+        points = [fabric.point(collective, size, stride) for size, stride in pairs]
+        one = _way_of(points[0]) if len(points) == 1 else None
+        result.append(one or Way(*(column[at] for column in ways_of(points))))
+    return Groups(*result)
+
+
+def _distinct(sizes: Any, strides: Any) -> tuple[list[tuple[float, float]], Any]:
+    """Return the pairs of size and stride that occur, and which of them each layout has."""
+    sizes, strides = (np.asarray(each, np.float64) for each in np.broadcast_arrays(sizes, strides))
+    both = (sizes * FARTHEST + strides).reshape(-1)
+    if both.size and (both == both[0]).all():
+        return [(float(sizes.flat[0]), float(strides.flat[0]))], np.zeros(both.size, np.intp)
+    _, first, at = np.unique(both, return_index=True, return_inverse=True)
+    return list(zip(sizes.flat[first].tolist(), strides.flat[first].tolist(), strict=True)), at.reshape(-1)
+
+
+def ways_of(points: Sequence[Point | None]) -> Way:
+    """Return the ways of many groups, shape (points,)."""
+    return Way(*np.array([_way_of(point) for point in points], np.float64).reshape(-1, len(NOWHERE)).T)
+
+
+def _way_of(point: Point | None) -> Way:
+    return NOWHERE if point is None else _way(_Somewhere(point, point.place))
+
+
+class _Somewhere:
+    """A point, or a fabric with the shapes of groups on it, equal to any other at the same place."""
+
+    __slots__ = ("place", "what")
+
+    def __init__(self, what: Any, place: tuple[object, ...]) -> None:
+        self.what, self.place = what, place
+
+    def __hash__(self) -> int:
+        return hash(self.place)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Somewhere) and self.place == other.place
+
+
+@remembered(maxsize=4096)
+def _way(where: _Somewhere) -> Way:
+    """Return the way of one group, as plain numbers."""
+    point: Point = where.what
+    at, ranks = place_of(point), point.group_size
+    share = (ranks - 1) / ranks
+    volume, p = {"all-reduce": 2 * share, "all-gather": share}.get(point.collective, 1.0), fitted().parameters
+    return Way(
+        *curve(at, p),
+        volume / point.link.bandwidth.value if at.per_node > 1 else 0.0,
+        volume / (at.port * at.adapters) if at.nodes > 1 else 0.0,
+        volume / (kernel_bandwidth(at, p, 1.0) * at.adapters) if at.nodes > 1 else 0.0,
+    )
+
+
+def groups_of(fabric: Fabric, layout: Layout) -> Groups:
+    """Return the ways of one layout's groups."""
+    shapes = _group_shapes(layout)
+    return _groups(_Somewhere((fabric, shapes), (*fabric.place, *shapes)))
+
+
+@remembered(maxsize=1024)
+def _groups(where: _Somewhere) -> Groups:
+    fabric, shapes = where.what
+    return Groups(*[_way_of(fabric.point(*shape)) for shape in shapes])

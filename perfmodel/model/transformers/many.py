@@ -1,0 +1,90 @@
+"""Many layouts of one network on one fabric: what several of them share is worked out once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from perfmodel.model.options.layout import ZERO_3, Layout
+from perfmodel.model.transformers.job import Case, Job, bare_job, job_of, rows
+from perfmodel.model.transformers.layer import Layer, layer_of, rates_of
+from perfmodel.model.transformers.machine import NOWHERE, Groups, groups_of_many
+from perfmodel.model.transformers.parameters import Values, fitted
+from perfmodel.model.transformers.step import Step, step_of
+
+MOST_KEYS = 2**62
+"""Of rows that are told apart by one whole number."""
+
+
+def distinct(*columns: Any) -> tuple[Any, Any]:
+    """Return one row of each that occurs, and for every row which of them it is.
+
+    Parameters
+    ----------
+    columns : whole numbers, shape (rows,), or a number that all rows share
+
+    >>> first, which = distinct(np.array([8, 4, 8]), 1, np.array([2, 2, 2]))
+    >>> first.tolist(), which.tolist()
+    ([1, 0], [1, 0, 1])
+    """
+    arrays = [np.asarray(column).astype(np.int64) for column in columns if np.ndim(column)]
+    if any(not len(column) for column in arrays):  # no layout divides: nothing to tell apart
+        return np.zeros(0, np.intp), np.zeros(0, np.intp)
+    key, count = np.zeros(1, np.int64), 1
+    for column in arrays:
+        least = int(column.min())
+        span = int(column.max()) - least + 1
+        count *= span
+        if count > MOST_KEYS:
+            every = np.arange(len(column))
+            return every, every
+        key = key * span + (column - least)
+    _, first, which = np.unique(key, return_index=True, return_inverse=True)
+    return first, which.reshape(-1)
+
+
+def job_of_many(case: Case) -> Job:
+    """Return the job of many layouts; groups of the same ranks are placed once."""
+    at: Layout = case.layout
+    first, which = distinct(
+        at.tensor_parallel, at.pipeline_parallel, at.context_parallel, at.expert_parallel, at.data_parallel
+    )
+    few = groups_of_many(case.fabric, rows(at, first))
+    return bare_job(case, Groups(*(way if way is NOWHERE else rows(way, which) for way in few)))
+
+
+def step_of_many(job: Job, p: Values) -> Step:
+    """Return the terms of many steps; layers of ranks that do the same are timed once.
+
+    What is recomputed says the share of the layers that run again: all of them or none.
+    """
+    at: Layout = job.layout
+    first, which = distinct(
+        at.tensor_parallel,
+        at.context_parallel,
+        at.expert_parallel,
+        at.virtual_stages > 1,
+        at.sharding == ZERO_3,
+        at.recompute,
+        at.micro_batch_size,
+    )
+    few: Job = rows(job, first)
+    return step_of(job, p, rows(layer_of(few, p, rates_of(few, p)), which))
+
+
+def evaluated(case: Case, layer: Layer | None = None) -> tuple[Job, Step, Layer | None]:
+    """Return what the ranks of a layout do, its step and its layer; of many as arrays, and no layer.
+
+    Parameters
+    ----------
+    case : with one layout, or many
+    layer : of one, where that is known
+    """
+    p = fitted().parameters
+    if any(isinstance(column, np.ndarray) for column in case.layout):
+        many = job_of_many(case)
+        return many, step_of_many(many, p), None
+    job = job_of(case)
+    layer = layer_of(job, p, rates_of(job, p)) if layer is None else layer
+    return job, step_of(job, p, layer), layer

@@ -1,0 +1,99 @@
+"""The schedule of a setting's pipeline: its stages' layers, and what a micro-batch takes of each."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from perfmodel.core.units import show
+from perfmodel.equations.interleaved_pipeline import FORWARD_SHARE, layers_of_chunks
+from perfmodel.model.fitted.calibration import Calibration
+from perfmodel.model.setting.resolve import Setting
+from perfmodel.model.step.evaluate import outcome
+from perfmodel.model.transformers.evaluate import case_of_setting
+from perfmodel.model.transformers.job import job_of
+from perfmodel.model.transformers.layer import layer_of, rates_of
+from perfmodel.model.transformers.parameters import fitted
+from perfmodel.model.transformers.schedule import Schedule, schedule_of
+from perfmodel.model.transformers.step import head_times, step_of
+
+HARDLY = 0.005
+"""Of the time of a pipeline: a difference that is not worth words."""
+
+
+class Pipeline(NamedTuple):
+    """A schedule, beside what the prediction's closed form says of the same."""
+
+    schedule: Schedule
+    predicted_time: float
+    """Of all micro-batches: those of the slowest stage and the bubble [s]."""
+    predicted_idle_time: float
+    """``bubble_time`` and ``unequal_stages_time`` of the prediction [s]."""
+
+    @property
+    def beyond_prediction(self) -> float:
+        """By how much the schedule lasts longer than the prediction says; shorter where negative [s]."""
+        return self.schedule.end - self.predicted_time
+
+    @property
+    def words(self) -> str:
+        """How the schedule differs from the prediction, and why; empty where hardly."""
+        apart = self.beyond_prediction / self.predicted_time
+        if abs(apart) < HARDLY:
+            return ""
+        times = (
+            f"takes {show(self.schedule.end, 's')}, and the closed form says {show(self.predicted_time, 's')}"
+        )
+        if apart < 0:
+            return (
+                f"played through, the pipeline {times}: that has every other stage waited for in full while "
+                "the pipeline fills and drains, and the longest stage waits less"
+            )
+        return (
+            f"played through, the pipeline {times}: embeddings are the first stage's alone, not a part of all"
+        )
+
+
+def pipeline_of(setting: Setting, constants: Calibration) -> Pipeline | None:
+    """Return the schedule of a setting's step; None where one stage holds all layers.
+
+    A pass holds what its layers compute, launch and send inside the stage.  Embeddings are a part of the
+    first stage's, logits and loss of the last one's.  A measured run's factor is in all times.
+
+    Of equal stages the closed form is the schedule.  Of others in one chunk it has the slowest wait for p - 1
+    mean stages while the pipeline fills and drains; it waits for the others at most, which is less by what it
+    is longer than the mean (where forward is the same share of the time on all stages).  It counts embeddings
+    in the mean, not in the slowest.  Of several chunks the prediction has the schedule's own recurrence, but
+    for embeddings, straight lines and steps of many micro-batches (``equations.interleaved_pipeline``).
+
+    Raises
+    ------
+    InputError : a step of more passes than are played through
+    """
+    layout = setting.layout
+    if layout is None or layout.pipeline_parallel == 1:
+        return None
+    job, learned = job_of(case_of_setting(setting)), fitted().parameters
+    on = rates_of(job, learned)
+    layer = layer_of(job, learned, on)
+    logits, embedding = head_times(job, learned, on)
+    step = step_of(job, learned, layer)
+    factor = float(outcome(setting, constants).anchor_factor)
+    stages, chunks = int(layout.pipeline_parallel), int(layout.virtual_stages)
+    micro_batches = int(layout.accumulation_steps)
+    held = layers_of_chunks(int(job.model.layers), stages, chunks)
+    ends = [[0.0] * chunks for _ in range(stages)]
+    ends[0][0] += float(embedding)
+    ends[-1][-1] += float(logits)
+    ahead = float(layer.time - layer.backward)
+
+    def times(layer_time: float, share: float) -> list[list[float]]:
+        return [
+            [factor * (count * layer_time + share * end) for count, end in zip(*each, strict=True)]
+            for each in zip(held, ends, strict=True)
+        ]
+
+    schedule = schedule_of(
+        times(ahead, FORWARD_SHARE), times(float(layer.backward), 1 - FORWARD_SHARE), micro_batches
+    )
+    idle = factor * float(step.bubble_time + step.unequal_stages_time)
+    return Pipeline(schedule, schedule.end - schedule.idle_time + idle, idle)

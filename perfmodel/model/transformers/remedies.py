@@ -1,0 +1,82 @@
+"""What would make a layout fit that is faster than any that does, cheapest first."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from perfmodel.model.options.layout import Layout
+from perfmodel.model.transformers.layout_words import one_word
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+
+COMPENSATES = {
+    "recompute": ("recompute", "recomputed_layers"),
+    "sharding": ("sharding",),
+    "micro_batch_size": ("micro_batch_size", "accumulation_steps"),
+    "expert_parallel": ("expert_parallel",),
+    "context_parallel": ("context_parallel", "data_parallel", "accumulation_steps"),
+    "tensor_parallel": ("tensor_parallel", "data_parallel", "accumulation_steps"),
+    "pipeline_parallel": ("pipeline_parallel", "virtual_stages", "data_parallel", "accumulation_steps"),
+}
+"""What can be changed -> that, and what changes with it for the same batch on the same accelerators."""
+
+
+class Remedy(NamedTuple):
+    """A change by which a layout fits."""
+
+    words: str
+    """``recompute full``, ``zero1``, ``pipeline 2``, or several joined by ``+``."""
+    row: int
+    """Of the layout changed so."""
+
+
+def remedies_of(layouts: Layout, times: Array, fits: Flags, row: int) -> list[Remedy]:
+    """Return the single changes that make one layout fit, or pairs where none does, the cheapest first.
+
+    Parameters
+    ----------
+    layouts : shape (layouts,) each
+    times : of a step of each [s]
+    fits : which fit
+    row : the one that does not
+    """
+    own = layouts._asdict()
+    same = {name: column == column[row] for name, column in own.items()}
+    for count in (1, 2):
+        remedies = [
+            remedy
+            for changes in combinations(COMPENSATES, count)
+            if (remedy := _cheapest(layouts, times, fits, same, changes, row)) is not None
+        ]
+        if remedies:
+            return sorted(remedies, key=lambda each: float(times[each.row]))
+    return []
+
+
+def _cheapest(
+    layouts: Layout,
+    times: Array,
+    fits: Flags,
+    same: dict[str, Flags],
+    changes: tuple[str, ...],
+    row: int,
+) -> Remedy | None:
+    """The fastest that fits and differs by some changes alone, all of which it makes."""
+    free = {name for change in changes for name in COMPENSATES[change]}
+    able = fits.copy()
+    for name, alike in same.items():
+        if name not in free:
+            able &= alike
+    for change in changes:
+        able &= ~same[change]
+    if not able.any():
+        return None
+    best = int(np.argmin(np.where(able, times, np.inf)))
+    return Remedy(" + ".join(one_word(change, getattr(layouts, change)[best]) for change in changes), best)

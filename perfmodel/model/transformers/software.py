@@ -1,0 +1,174 @@
+"""How a release of a stack runs one job: its facts, and what accelerator and options change of them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, get_args
+
+from perfmodel.core import ops
+from perfmodel.core.ops import where
+from perfmodel.hardware.formats import GRADIENT_PASSES, OPTIMIZERS
+from perfmodel.hardware.software import AMPERE, Launch, Pace, Release, States
+from perfmodel.model.options.layout import ZERO_3, Layout
+from perfmodel.model.transformers.architecture import Dimensions
+from perfmodel.model.transformers.machine import IN_32_BITS, Chip
+
+PACES: tuple[Pace, ...] = get_args(Pace)
+LAUNCHES: tuple[Launch, ...] = get_args(Launch)
+EAGER, CHECKPOINTED = LAUNCHES.index("eager"), LAUNCHES.index("checkpointed")
+PRECISIONS = ("fp16", "bf16", "fp8")
+STATE_BYTES: dict[States, tuple[float, float | None, float]] = {
+    "mixed": (2, None, 12),
+    "full": (4, 4, 8),
+    "half": (2, 2, 4),
+}
+"""Of a parameter: weight, gradient (None: as it travels), Adam's moments and other copies of the weight."""
+COMPILED_LOGIT_BYTES = 4
+"""A compiled loss keeps 16-bit logits and their gradient."""
+
+
+class Software(NamedTuple):
+    """A stack on one job; flags and indices, or arrays of them."""
+
+    pace: Any
+    """Into ``PACES``."""
+    launch: Any
+    """Into ``LAUNCHES``."""
+    fused: Any
+    flash: Any
+    """Attention keeps no score."""
+    newest_flash: Any
+    biased_attention: Any
+    shares_sequence: Any
+    hides_tensor: Any
+    hides_data: Any
+    hides_experts: Any
+    gradient_bytes: Any
+    weight_bytes: Any
+    """Kept of a parameter between passes."""
+    kept_gradient_bytes: Any
+    optimizer_bytes: Any
+    logit_bytes: Any
+    """Of one logit where its loss takes most."""
+    shares_logits: Any
+    sums_whole_gradients: Any
+    fresh_gradients: Any
+    """PyTorch's ``zero_grad`` frees them after a step: nothing else has buffers for them."""
+    dropout: Any
+    host_checkpoints: Any
+    """Inputs of layers that are computed again wait in the host's memory."""
+    shares_checkpoints: Any
+    """Tensor-parallel ranks share them."""
+    pads_vocabulary: Any
+    keeps_gathered: Any
+    keeps_boundaries: Any
+    keeps_logits: Any
+    gathers_8: Any
+    checkpoints_operations: Any
+    casts_weights: Any
+    slow_start: Any
+    in_8_bits: Any
+    """Products take 8-bit operands."""
+    adapts: Any
+    """Adapters of low rank are trained, all other weights stay (LoRA)."""
+    adapter_rank: Any
+    """0 where there are none."""
+    static_dispatch: Any
+    """The host does not wait for the number of routed tokens: dropped tokens, or CUDA graphs."""
+    host_update: Any
+    """The optimizer works on the host."""
+    unfused: Any
+    """Every small operation is a kernel of its own."""
+    in_32_bits: Any
+    """Products and what passes memory between them are in fp32, or in tf32, which lies in memory as fp32."""
+    activations_in_32: Any
+    """Norms and activations of a layer are in fp32."""
+    update_share: Any
+    """Bytes that the optimizer moves over those of Adam [1]."""
+    added_gradient_bytes: Any
+    """Moved of a parameter to add its gradient to a buffer that is cleared."""
+    tuned: Any
+    """Set up by those who build the stack or the machine."""
+
+
+class Options(NamedTuple):
+    """What a user says of a stack beyond its release."""
+
+    precision: str = "bf16"
+    compiled: bool = False
+    """By torch.compile."""
+    transformer_engine: bool = False
+    """Under XLA: NVIDIA's fused attention."""
+    async_tensor: bool = False
+    """Tensor parallelism's traffic runs beside products."""
+    adapter_rank: int = 0
+    """LoRA: of the adapters that are trained instead of the weights; 0 without."""
+    drops_tokens: bool = False
+    graphs: bool = False
+    host_update: bool = False
+    fused_loss: bool = False
+    """Logits and their loss are made in chunks, and never all kept (Liger)."""
+    host_checkpoints: bool = False
+    shares_checkpoints: bool = False
+    optimizer: str = "adam"
+    tuned: bool = True
+
+
+def software_of(stack: Release, chip: Chip, model: Dimensions, layout: Layout, options: Options) -> Software:
+    """Return how a stack runs one job on one accelerator; its flags are arrays where the layout is."""
+    xla = stack.pace == "xla"
+    engine = xla and options.transformer_engine
+    zero_3 = layout.sharding == ZERO_3
+    generation = where(chip.capability == 0, AMPERE, chip.capability)
+    flash = generation >= stack.flash_from and not model.is_encoder_decoder
+    # autocast, which keeps all in fp32, is called fp16 as well
+    halves = options.precision == "fp16" and stack.states != "full"
+    travels = 2.0 if halves else ops.number(stack.gradient_bytes)
+    weight, gradient, states = STATE_BYTES[stack.states]
+    logit = where(
+        layout.tensor_parallel > 1, stack.parallel_logit_bytes or stack.logit_bytes, stack.logit_bytes
+    )
+    if options.fused_loss or (options.compiled and stack.compiles_loss):
+        logit = 0.0 if options.fused_loss else COMPILED_LOGIT_BYTES
+    kept_gradient = travels if gradient is None else gradient
+    return Software(
+        pace=PACES.index("tuned" if options.compiled and stack.pace == "eager" else stack.pace),
+        launch=LAUNCHES.index("compiled" if options.compiled else stack.launch),
+        fused=stack.fused or options.compiled,
+        flash=flash or engine,
+        newest_flash=engine or chip.capability >= stack.newest_flash_from,
+        biased_attention=stack.biased_attention,
+        shares_sequence=stack.sequence_parallel,
+        hides_tensor=stack.hides_tensor or options.async_tensor,
+        hides_data=zero_3 | stack.hides_data | bool(chip.is_tpu),
+        hides_experts=(layout.virtual_stages > 1) & stack.hides_experts,
+        gradient_bytes=travels,
+        weight_bytes=weight,
+        kept_gradient_bytes=kept_gradient,
+        optimizer_bytes=states,
+        logit_bytes=logit,
+        shares_logits=stack.shares_logits,
+        sums_whole_gradients=stack.sums_whole_gradients,
+        fresh_gradients=gradient is not None,
+        dropout=stack.dropout and model.has_dropout,
+        host_checkpoints=options.host_checkpoints,
+        shares_checkpoints=options.shares_checkpoints,
+        pads_vocabulary=stack.pads_vocabulary,
+        keeps_gathered=(layout.pipeline_parallel > 1) & stack.keeps_gathered,
+        keeps_boundaries=(layout.pipeline_parallel > 1) & stack.keeps_boundaries,
+        keeps_logits=(layout.pipeline_parallel > 1) & stack.keeps_logits,
+        gathers_8=stack.gathers_fp8 and options.precision == "fp8",
+        checkpoints_operations=(zero_3 & (not xla)) | stack.checkpoints_operations,
+        casts_weights=stack.casts_weights,
+        slow_start=stack.slow_start,
+        in_8_bits=options.precision == "fp8",
+        adapts=options.adapter_rank > 0,
+        adapter_rank=ops.number(options.adapter_rank),
+        static_dispatch=options.drops_tokens or options.graphs,
+        host_update=options.host_update,
+        unfused=stack.unfused_transformer,
+        in_32_bits=options.precision in IN_32_BITS,
+        activations_in_32=options.precision in IN_32_BITS or stack.activations_in_32,
+        update_share=OPTIMIZERS[options.optimizer].update_bytes / OPTIMIZERS["adam"].update_bytes,
+        added_gradient_bytes=GRADIENT_PASSES * kept_gradient if stack.adds_gradients else 0.0,
+        tuned=options.tuned,
+    )

@@ -1,0 +1,287 @@
+"""Time of one training step of a transformer: named terms, which sum to it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from perfmodel.core import ops
+from perfmodel.equations.exchange import hiding_cost_of_units
+from perfmodel.equations.interleaved_pipeline import interleaved_bubble_time
+from perfmodel.equations.low_rank import adapter_parameters
+from perfmodel.equations.transformer_exchange import activation_message_bytes, beyond_window_time
+from perfmodel.equations.transformer_pipeline import (
+    bubble_time,
+    growth_time,
+    mean_stage_time,
+    pipelined_time,
+    sharded_traffic_time,
+    sharded_update_time,
+    slowest_stage_time,
+    stage_layers_time,
+    stage_transfer_time,
+    time_of_parts,
+)
+from perfmodel.model.options.layout import ZERO_2, ZERO_3
+from perfmodel.model.transformers.job import Job
+from perfmodel.model.transformers.layer import (
+    Layer,
+    Rates,
+    any_of,
+    layer_of,
+    rates_of,
+    three_products,
+    travel_time,
+)
+from perfmodel.model.transformers.parameters import Values
+
+EMBEDDING_BYTES = 12
+"""Of a feature of the embeddings, or of the norm before the logits."""
+AUTOCAST_BYTES, AUTOCAST_STEP_BYTES = 12, 30
+"""Of a parameter: to cast fp32 weights for a micro-batch, and what a loop over tensors moves more."""
+
+
+class Step(NamedTuple):
+    """Exposed times of one step [s]; they sum to the iteration time."""
+
+    products_time: Any
+    attention_time: Any
+    elementwise_time: Any
+    launch_overhead_time: Any
+    recomputation_time: Any
+    logits_time: Any
+    """With embeddings and loss."""
+    tensor_parallel_time: Any
+    """Traffic of tensor parallelism."""
+    context_parallel_time: Any
+    expert_parallel_time: Any
+    unequal_stages_time: Any
+    """By which the slowest stage is longer than the mean."""
+    bubble_time: Any
+    stage_transfer_time: Any
+    exposed_communication_time: Any
+    """Gradients and sharded parameters that no computation hides."""
+    contention_time: Any
+    """What those that are hidden take from computation."""
+    update_time: Any
+    iteration_overhead_time: Any
+    """Of a step, whatever it does."""
+    node_growth_time: Any
+    """With the number of nodes."""
+
+    @property
+    def iteration_time(self) -> Any:
+        """The step [s]."""
+        return sum(self)
+
+
+def step_of(job: Job, p: Values, layer: Layer | None = None) -> Step:
+    """Return the terms of one step, or of many.
+
+    Parameters
+    ----------
+    job : numbers, or arrays of shape (jobs,)
+    p : ``PARAMETERS`` by name
+    layer : its layer, where that is known
+    """
+    layout, model, where = job.layout, job.model, ops.where
+    on = rates_of(job, p)
+    layer = layer_of(job, p, on) if layer is None else layer
+    stages, steps = layout.pipeline_parallel, layout.accumulation_steps
+    logits, embedding = head_times(job, p, on)
+    layer_time, head = layer.time, time_of_parts(logits=logits, embedding=embedding)
+    mean = mean_stage_time(model.layers, stages, layer_time, head)
+    slowest = slowest_stage_time(model.layers, stages, layer_time, logits)
+    slowest = where(stages > 1, ops.maximum(slowest, mean), mean)
+    bubble = _bubble(job, layer, logits, mean, slowest)
+    message = activation_message_bytes(job.tokens, model.hidden) / job.sequence_shards
+    send = travel_time(job.groups.stage, message, p)
+    sends = stage_transfer_time(steps, stages, layout.virtual_stages, send, p["send_exposed"])
+    exposed, hidden, own = _data(job, p, layer_time, layer.backward)
+    update = update_time(job, p, on, own)
+    overhead = where(job.stack.slow_start, p["step_slow"], p["step"])
+    contention = hiding_cost(job, p) * hidden
+    work = time_of_parts(
+        passes=pipelined_time(steps, slowest, bubble),
+        stage_sends=sends,
+        data=exposed,
+        contention=contention,
+        update=update,
+        overhead=overhead,
+    )
+
+    def of_layers(time: Any) -> Any:
+        return stage_layers_time(steps, model.layers, stages, time)
+
+    return Step(
+        products_time=of_layers(layer.products),
+        attention_time=of_layers(layer.attention),
+        elementwise_time=of_layers(layer.elementwise),
+        launch_overhead_time=of_layers(layer.launches),
+        recomputation_time=of_layers(layer.recomputation),
+        logits_time=stage_layers_time(steps, 1, stages, head),
+        tensor_parallel_time=of_layers(layer.tensor),
+        context_parallel_time=of_layers(layer.context),
+        expert_parallel_time=of_layers(layer.experts),
+        unequal_stages_time=steps * (slowest - mean),
+        bubble_time=bubble,
+        stage_transfer_time=sends,
+        exposed_communication_time=exposed,
+        contention_time=contention,
+        update_time=update,
+        iteration_overhead_time=overhead,
+        node_growth_time=growth_time(work, p["nodes"], ops.maximum(job.nodes, 1.0)),
+    )
+
+
+def _bubble(job: Job, layer: Layer, logits: Any, mean: Any, slowest: Any) -> Any:
+    """Return how long the slowest stage waits in a step [s]; one of several chunks at longer ones too."""
+    layout, layer_time = job.layout, layer.time
+    stages, chunks = layout.pipeline_parallel, layout.virtual_stages
+    interleaves = (chunks > 1) & (stages > 1)
+    whole = bubble_time(stages, chunks, mean) if any_of(interleaves == 0) else 0.0
+    if not any_of(interleaves):
+        return whole
+    forward = layer_time - layer.backward
+    steps = layout.accumulation_steps
+    waits = interleaved_bubble_time(
+        job.model.layers, stages, chunks, steps, layer_time, forward, logits, slowest
+    )
+    return ops.where(interleaves, waits, whole)
+
+
+def head_times(job: Job, p: Values, on: Rates) -> tuple[Any, Any]:
+    """Return the times of logits with their loss, and of the embeddings, of one micro-batch."""
+    model, tensor = job.model, job.layout.tensor_parallel
+    tokens = job.tokens * model.predicted_share
+    words = model.vocabulary / tensor
+    forward, backward = three_products(job, p, on, tokens, model.hidden, words)
+    products = time_of_parts(forward=forward, backward=backward)
+    odd = model.has_odd_vocabulary & (tensor == 1) & (job.stack.pads_vocabulary == 0)
+    products = ops.where(odd, p["odd_vocabulary"], 1.0) * products
+    loss = tokens * (p["logit"] * words + EMBEDDING_BYTES * model.hidden) / on.elementwise
+    embedding = job.tokens * EMBEDDING_BYTES * model.hidden / on.elementwise
+    return time_of_parts(products=products, loss=loss), embedding
+
+
+class Held(NamedTuple):
+    """Parameters of one rank: those that all replicas have, and its experts'."""
+
+    dense: Any
+    experts: Any
+
+
+def held_parameters(job: Job, layers: Any = None) -> Held:
+    """Return the parameters that the fullest rank computes with.
+
+    Parameters
+    ----------
+    job : one, or many as arrays
+    layers : of its stage; by default the mean of all stages
+    """
+    model, layout = job.model, job.layout
+    routed = 1 - model.dense_share
+    each = model.attention_parameters + model.dense_share * model.dense_parameters
+    each = each + routed * (model.shared_experts * model.expert_parameters + model.hidden * model.experts)
+    tables = ops.where(layout.pipeline_parallel > 1, 1.0, model.embeddings)
+    layers = model.layers / layout.pipeline_parallel if layers is None else layers
+    dense = (layers * each + tables * model.embedding_parameters) / layout.tensor_parallel
+    of_experts = layers * routed * model.experts * model.expert_parameters
+    return Held(dense, of_experts / (layout.tensor_parallel * layout.expert_parallel))
+
+
+def trained_parameters(job: Job, held: Held, layers: Any = None) -> Held:
+    """Return those of them that get gradients: all, or adapters of the products of attention (LoRA).
+
+    Parameters
+    ----------
+    job, layers : as for ``held_parameters``
+    held : what that returns
+    """
+    model, layout, software = job.model, job.layout, job.stack
+    if not any_of(software.adapts):
+        return held
+    width = model.projected_width + model.heads * model.value_size
+    layers = model.layers / layout.pipeline_parallel if layers is None else layers
+    adapters = (
+        layers * adapter_parameters(software.adapter_rank, model.hidden, width) / layout.tensor_parallel
+    )
+    return Held(
+        ops.where(software.adapts, adapters, held.dense), ops.where(software.adapts, 0.0, held.experts)
+    )
+
+
+def _data(job: Job, p: Values, layer_time: Any, backward: Any) -> tuple[Any, Any, Any]:
+    """Return exposed and hidden traffic between replicas, and the parameters whose states a rank keeps.
+
+    Traffic hides behind both passes of a layer, or its backward pass alone [s].
+    """
+    layout, software, where = job.layout, job.stack, ops.where
+    held = held_parameters(job)
+    trained = trained_parameters(job, held)
+    groups, replicas = job.groups, layout.replicas
+    traffic = _traffic(job, p, held.dense, trained.dense, groups.gather, groups.reduce)
+    shards = where(layout.sharding > 0, replicas, 1)
+    own = trained.dense / shards
+    if any_of(held.experts > 0):
+        of_expert = ops.maximum(replicas / layout.expert_parallel, 1.0)
+        ways = groups.expert_gather, groups.expert_reduce
+        theirs = _traffic(job, p, held.experts, trained.experts, *ways)
+        traffic = time_of_parts(dense=traffic, experts=where(held.experts > 0, theirs, 0.0))
+        own = own + trained.experts / where(layout.sharding > 0, of_expert, 1.0)
+    layers = job.model.layers / layout.pipeline_parallel
+    passes = where(layout.sharding > 0, layer_time, backward)
+    interleaved = ops.minimum(layout.accumulation_steps, layout.pipeline_parallel)
+    passes = where(layout.virtual_stages > 1, layer_time * interleaved, passes)
+    further = backward * (layout.accumulation_steps - 1)
+    passes = where(layout.sharding == ZERO_2, layer_time + further, passes)
+    passes = where(layout.sharding == ZERO_3, layer_time * layout.accumulation_steps, passes)
+    window = where(software.hides_data, layers * passes, 0.0)
+    exposed = beyond_window_time(traffic, window, ops.minimum(_last(job, p), traffic))
+    return exposed, traffic - exposed, own
+
+
+def hiding_cost(job: Job, p: Values) -> Any:
+    """Return the computation lost for each second of traffic between replicas that it hides [1]."""
+    of_units = hiding_cost_of_units(p["contention"], job.chip.compute_units)
+    return ops.where(job.chip.is_tpu, p["contention"], of_units)
+
+
+def _last(job: Job, p: Values) -> Any:
+    """Time of the gradients of the embeddings, which are ready when the backward pass has ended [s].
+
+    Adapters leave the embeddings as they are.
+    """
+    layout, software, groups = job.layout, job.stack, job.groups
+    last = software.gradient_bytes * job.model.embedding_parameters / layout.tensor_parallel
+    scattered, summed = (travel_time(way, last, p) for way in (groups.gather, groups.reduce))
+    return ops.where(software.adapts, 0.0, ops.where(layout.sharding > 0, scattered, summed))
+
+
+def _traffic(job: Job, p: Values, held: Any, trained: Any, gather_way: Any, reduce_way: Any) -> Any:
+    """Time of gradients and parameters of a step between replicas, hidden or not."""
+    layout, software, where = job.layout, job.stack, ops.where
+    gradients = software.gradient_bytes * trained
+    scatter = travel_time(gather_way, gradients, p)
+    gather = travel_time(gather_way, 2 * where(layout.sharding == ZERO_3, held, trained), p)
+    summed = travel_time(reduce_way, gradients, p)
+    starts = 3 * gather_way.start_time * (job.model.layers / layout.pipeline_parallel - 1)
+    zero_3 = sharded_traffic_time(
+        gather,
+        scatter,
+        where(software.keeps_gathered, 1, layout.accumulation_steps),
+        where(software.gathers_8, 1, 2),
+        starts,
+    )
+    scatters = where(layout.sharding == ZERO_2, layout.accumulation_steps, 1)
+    once = sharded_traffic_time(gather, scatter, scatters, 1 / scatters, 0.0)
+    return where(layout.sharding == ZERO_3, zero_3, where(layout.sharding > 0, once, summed))
+
+
+def update_time(job: Job, p: Values, on: Rates, own: Any) -> Any:
+    """Return what the optimizer takes on parameters whose states a rank keeps [s]."""
+    software, where = job.stack, ops.where
+    cast = AUTOCAST_STEP_BYTES + AUTOCAST_BYTES * job.layout.accumulation_steps
+    moved = p["update"] * software.update_share + software.added_gradient_bytes
+    moved = moved + where(software.casts_weights, cast, 0.0)
+    on_device = sharded_update_time(own, moved, on.elementwise)
+    return where(software.host_update, own * p["host_update"], on_device)

@@ -1,5 +1,0 @@
-"""How much the time and the cost of a job depend on each of its inputs, and where that changes."""
-
-from perfmodel.sensitivity.elasticity import Elasticity, Sensitivity, sensitivity
-
-__all__ = ["Elasticity", "Sensitivity", "sensitivity"]

@@ -1,1 +1,0 @@
-"""Models of spec files: hardware, links, nodes, prices; and of a scenario."""

@@ -1,0 +1,262 @@
+"""What a transformer is made of: the widths and counts that its parameters, FLOP and messages follow from."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from perfmodel.core import ops
+
+
+class Architecture(NamedTuple):
+    """Widths [elements] and counts of a transformer.
+
+    A layer is attention and a feed-forward part.  A mixture of experts has layers with ``experts`` instead,
+    and a router that gives each token to ``top_k`` of them.  Where ``encoder_layers`` is not 0,
+    ``layers`` are those of the decoder, each with a second attention, to what the encoder made.
+    """
+
+    hidden: int
+    """Features of a token between layers."""
+    layers: int
+    """Of the one stack, or of the decoder."""
+    heads: int
+    """Query heads."""
+    kv_heads: int
+    """Key and value heads; ``heads`` where they are not shared."""
+    head_size: int
+    """Features of one query, and of one key."""
+    feed_forward: int
+    """Inner width of the feed-forward part in layers without experts; 0 where all have some."""
+    vocabulary: int
+    """Words, padded as trained; classes of a classifier."""
+    positions: int
+    """Tokens of the longest sequence."""
+
+    gated: bool = False
+    """Feed-forward parts have a third matrix, which gates (SwiGLU, GEGLU)."""
+    tied: bool = False
+    """The product that makes logits uses the token embeddings."""
+
+    experts: int = 0
+    """Routed experts of a layer that has them; 0 for a dense network."""
+    top_k: int = 0
+    """Routed experts that a token passes through."""
+    shared_experts: int = 0
+    """Experts that every token passes through, each of width ``expert_feed_forward``."""
+    expert_feed_forward: int = 0
+    """Inner width of one expert."""
+    moe_frequency: int = 1
+    """Of so many layers in a row the last has experts; 1 for every layer."""
+    dense_layers: int = 0
+    """First layers, which have no experts."""
+
+    query_rank: int = 0
+    """Latent attention (DeepSeek-V2): width to which queries are compressed; 0 for not at all."""
+    kv_rank: int = 0
+    """Latent attention: width to which keys and values are compressed; 0 for no latent attention."""
+    rope_size: int = 0
+    """Latent attention: features of ``head_size`` that are rotated; those of keys are shared by all heads."""
+    value_size: int = 0
+    """Features of one value; 0 for ``head_size``."""
+
+    encoder_layers: int = 0
+    """Layers of an encoder in front; 0 where there is none."""
+    target_fraction: float = 1.0
+    """Tokens of the decoder per token of the encoder, where there is one."""
+    bidirectional: bool = False
+    """Every position of the one stack attends to all others (BERT, ViT), not to earlier ones alone."""
+    window: int = 0
+    """Earlier positions that a layer attends to; 0 for all."""
+    full_frequency: int = 0
+    """Of so many layers in a row the last attends to all positions in spite of ``window``; 0 for none."""
+    chunked: bool = False
+    """``window`` is the length of chunks that a sequence is cut into (Llama 4), not a window that moves."""
+    predicted_fraction: float = 1.0
+    """Share of the positions for which logits are made: those guessed (BERT), the class token (ViT)."""
+
+    learned_positions: int = 0
+    """Rows of a table of position embeddings; 0 where positions are rotated, biased or computed."""
+    relative_positions: int = 0
+    """Rows of a table of relative positions, one column per head, in each stack (T5)."""
+    types: int = 0
+    """Rows of a table of segments (BERT)."""
+    patch_elements: int = 0
+    """Colours of all pixels of a patch, which is the token of an image; 0 where tokens are words."""
+    norms: int = 2
+    """Normalisations of a layer without cross-attention."""
+    norm_bias: bool = False
+    """Normalisations have a bias (LayerNorm, not RMSNorm)."""
+    embedding_norm: bool = False
+    """Embeddings are normalised (BERT, BLOOM)."""
+    final_norm: bool = True
+    """The output of the last layer is normalised."""
+    query_key_norm: bool = False
+    """Queries and keys are normalised by head (Qwen3, Gemma 3)."""
+    query_bias: bool = False
+    """Biases of queries, keys and values."""
+    output_bias: bool = False
+    """Bias of the product that ends an attention."""
+    bias: bool = False
+    """Biases of feed-forward products, experts included."""
+    router_bias: bool = False
+    """Bias of the router."""
+    parallel: bool = False
+    """Attention and feed-forward part read the same input and are summed (GPT-NeoX, Falcon, PaLM)."""
+    relu: bool = False
+    """The feed-forward part clips at zero, squared or not; otherwise it is smooth (GELU, SiLU)."""
+    computed_positions: bool = False
+    """Positions are computed, nothing is learned or rotated: distances added to scores, sines to tokens."""
+    dropout: bool = False
+    """Trained with dropout behind embeddings, attention and feed-forward parts."""
+
+    @property
+    def predicts_next_token(self) -> bool:
+        """Whether each position of one stack attends to earlier ones alone."""
+        return not self.bidirectional and not self.encoder_layers
+
+    @property
+    def moe_layers(self) -> int:
+        """Layers with experts: of 6, every second and the first 2 without, the fourth and the sixth.
+
+        >>> switch = Architecture(8, 6, 2, 2, 4, 32, 100, 64, experts=4, top_k=1, moe_frequency=2,
+        ...     dense_layers=2)
+        >>> switch.moe_layers, [switch.has_experts(layer) for layer in range(6)]
+        (2, [False, False, False, True, False, True])
+        """
+        if not self.experts:
+            return 0
+        return self.layers // self.moe_frequency - self.dense_layers // self.moe_frequency
+
+    def has_experts(self, layer: int) -> bool:
+        """Whether a layer, counted from 0, has experts."""
+        return self.experts > 0 and layer >= self.dense_layers and (layer + 1) % self.moe_frequency == 0
+
+    def attends_to(self, layer: int, sequence_length: int) -> int:
+        """Return the most positions that one position of a layer, counted from 0, attends to.
+
+        >>> gemma = Architecture(8, 4, 2, 2, 4, 32, 100, 8192, window=4096, full_frequency=2)
+        >>> gemma.attends_to(0, 8192), gemma.attends_to(1, 8192), gemma.attends_to(0, 1024)
+        (4096, 8192, 1024)
+        """
+        if not self.window or (self.full_frequency and (layer + 1) % self.full_frequency == 0):
+            return sequence_length
+        return min(self.window, sequence_length)
+
+    def targets(self, sequence_length: int) -> int:
+        """Return the tokens of the decoder beside so many of the encoder.
+
+        >>> Architecture(8, 2, 2, 2, 4, 32, 100, 512, target_fraction=114 / 512).targets(512)
+        114
+        """
+        count: int = max(1, round(ops.plain(self.target_fraction * sequence_length)))
+        return count
+
+    @property
+    def rotary(self) -> bool:
+        """Whether positions are rotated into queries and keys: where no table and no bias says them."""
+        return not (self.learned_positions or self.relative_positions or self.computed_positions)
+
+    @property
+    def value_width(self) -> int:
+        """Features of all heads behind the weighted sum, which the attention's last product reads."""
+        return self.heads * (self.value_size or self.head_size)
+
+    @property
+    def attention_parameters(self) -> int:
+        """Parameters of one attention, its projections and the norms inside it.
+
+        Of 2 heads of 4 features that share a key and a value, width 8: 8 x 8 + 2 x 8 x 4 + 8 x 8.
+
+        >>> Architecture(8, 1, heads=2, kv_heads=1, head_size=4, feed_forward=32, vocabulary=100,
+        ...     positions=64).attention_parameters
+        192
+        """
+        queries = self.heads * self.head_size
+        output = self.value_width * self.hidden + self.output_bias * self.hidden
+        if self.kv_rank:
+            plain = self.head_size - self.rope_size
+            expanded = self.heads * plain + self.value_width
+            into = self.query_rank or self.hidden
+            compressed = self.query_rank * (self.hidden + 1)
+            keys = self.hidden * (self.kv_rank + self.rope_size) + self.kv_rank * (1 + expanded)
+            return compressed + into * queries + keys + output
+        width = queries + 2 * self.kv_heads * self.head_size
+        norms = 2 * self.head_size * self.query_key_norm
+        return width * (self.hidden + self.query_bias) + norms + output
+
+    @property
+    def dense_parameters(self) -> int:
+        """Parameters of the feed-forward part of one layer without experts."""
+        return self._feed_forward_parameters(self.feed_forward)
+
+    @property
+    def expert_parameters(self) -> int:
+        """Parameters of one expert; 0 where there are none."""
+        return self._feed_forward_parameters(self.expert_feed_forward) if self.experts else 0
+
+    @property
+    def router_parameters(self) -> int:
+        """Parameters of the router of one layer; 0 where there are no experts."""
+        return self.experts * (self.hidden + self.router_bias)
+
+    def _feed_forward_parameters(self, width: int) -> int:
+        biases = ((1 + self.gated) * width + self.hidden) * self.bias
+        return (2 + self.gated) * self.hidden * width + biases
+
+    @property
+    def embedding_parameters(self) -> int:
+        """Parameters in front of the first layer: tables of words or patches, positions, segments, a norm."""
+        # patches have a bias and a class token besides
+        rows = self.patch_elements + 2 if self.patch_elements else self.vocabulary
+        rows += self.learned_positions + self.types
+        return rows * self.hidden + self.embedding_norm * self._norm_parameters
+
+    @property
+    def head_parameters(self) -> int:
+        """Parameters of the product that makes logits; 0 where it uses the token embeddings."""
+        classifier = bool(self.patch_elements)
+        return 0 if self.tied else self.vocabulary * (self.hidden + classifier)
+
+    @property
+    def _norm_parameters(self) -> int:
+        return (1 + self.norm_bias) * self.hidden
+
+    @property
+    def parameters(self) -> int:
+        """All parameters; what BERT's heads add to the logits (0.6 to 1.1 %) is left out.
+
+        GPT-2: 12 layers of 12 h^2 weights and 13 h biases and norms, 50257 words and 1024 positions of h, a
+        norm of 2 h; h is 768.
+
+        >>> gpt2 = Architecture(768, 12, 12, 12, 64, 3072, 50257, 1024, tied=True, learned_positions=1024,
+        ...     norm_bias=True, query_bias=True, output_bias=True, bias=True)
+        >>> gpt2.parameters
+        124439808
+        """
+        norm, attention = self._norm_parameters, self.attention_parameters
+        stacks = 1 + bool(self.encoder_layers)
+        layer = attention + self.norms * norm
+        routed = self.router_parameters + (self.experts + self.shared_experts) * self.expert_parameters
+        return (
+            self.embedding_parameters
+            + stacks * self.relative_positions * self.heads
+            + self.encoder_layers * (layer + self.dense_parameters)
+            + self.layers * (layer + bool(self.encoder_layers) * (attention + norm))
+            + (self.layers - self.moe_layers) * self.dense_parameters
+            + self.moe_layers * routed
+            + stacks * self.final_norm * norm
+            + self.head_parameters
+        )
+
+    @property
+    def active_parameters(self) -> int:
+        """Parameters that one token passes through: all but those of the experts it is not routed to.
+
+        Mixtral 8x7B: of 8 experts of 3 x 4096 x 14336 in each of 32 layers, 2.
+
+        >>> mixtral = Architecture(4096, 32, 32, 8, 128, 0, 32000, 32768, gated=True, experts=8, top_k=2,
+        ...     expert_feed_forward=14336)
+        >>> mixtral.parameters, mixtral.active_parameters
+        (46702792704, 12879925248)
+        """
+        return self.parameters - self.moe_layers * (self.experts - self.top_k) * self.expert_parameters

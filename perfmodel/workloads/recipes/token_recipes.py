@@ -1,0 +1,106 @@
+"""Recipes of networks that predict the next token: so many tokens, as published or compute-optimal."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import NamedTuple
+
+from perfmodel.core.errors import refusal
+from perfmodel.core.units import many
+from perfmodel.equations.transformer import compute_optimal_tokens
+from perfmodel.workloads.recipes.epochs_to_target import EpochsFit
+from perfmodel.workloads.recipes.recipes import Evidence, Recipe, document, source_titles
+from perfmodel.workloads.workload import Workload
+
+NAME = "tokens"
+
+
+class PublishedRun(NamedTuple):
+    """What one network was trained on."""
+
+    workload: str
+    tokens: float
+    batch_tokens: float
+    """Of a step; the largest where they grew."""
+    source: str
+
+
+def samples_of(tokens: float, sequence_length: int) -> float:
+    """Return the samples of a step of so many tokens: the nearest power of two, as they are trained.
+
+    >>> samples_of(4e6, 4096), samples_of(0.5e6, 2048)
+    (1024.0, 256.0)
+    """
+    return 2.0 ** max(0, round(math.log2(tokens / sequence_length)))
+
+
+@cache
+def published_runs() -> tuple[PublishedRun, ...]:
+    """Return the published runs, of the smallest network first in each family."""
+    return tuple(
+        PublishedRun(
+            workload, float(row["tokens"]), float(row["batch_tokens"]), source_titles([row["source"]])
+        )
+        for row in document()["tokens"]
+        for workload in row["workloads"]
+    )
+
+
+def token_recipe(network: Workload, tokens: float | None = None) -> Recipe:
+    """Return the recipe that trains a network on so many tokens.
+
+    Tokens to a loss hardly grow with the batch up to a critical one, which is larger the longer a network is
+    trained (Zhang et al. 2024, arXiv 2410.21676): the batches for which the length holds are those that
+    the published runs were trained with, up to the largest of any run on as many tokens or fewer.
+
+    Parameters
+    ----------
+    network : that predicts the next token
+    tokens : of the run; by default those it was published with, else 20 for each active parameter
+
+    Raises
+    ------
+    InputError : a network of another kind
+    """
+    model, length = network.architecture, network.sequence_length
+    if model is None or not model.predicts_next_token or length is None:
+        raise refusal("recipe.no_tokens", network=network.id, name=NAME)
+    own = next((run for run in published_runs() if run.workload == network.id), None)
+    if tokens is not None:
+        words, source = f"{many(tokens)} tokens", "as given"
+    elif own is not None:
+        tokens, source = own.tokens, own.source
+        words = f"{many(tokens)} tokens, as it was published"
+    else:
+        tokens, source = (
+            float(compute_optimal_tokens(model.active_parameters)),
+            source_titles(["hoffmann2022"]),
+        )
+        words = f"{many(tokens)} tokens, 20 for each {'active ' if model.experts else ''}parameter"
+    smallest = min(run.batch_tokens for run in published_runs())
+    shorter = [run.batch_tokens for run in published_runs() if run.tokens <= tokens]
+    evidence = tuple(
+        Evidence(run.batch_tokens, run.tokens, "tokens", run.workload, run.source)
+        for run in ([own] if own else published_runs())
+    )
+    return Recipe(
+        NAME,
+        EpochsFit(
+            benchmark="next token",
+            target=words,
+            unit="samples",
+            batch_unit="samples",
+            smallest_epochs=tokens / length,
+            critical_batch_size=None,
+            residual=0.0,
+            smallest_batch_size=samples_of(smallest, length),
+            largest_batch_size=samples_of(max(shorter, default=smallest), length),
+            batch_sizes=len(evidence),
+            runs=len(evidence),
+        ),
+        (),
+        source,
+        evidence=evidence,
+        tokens=tokens,
+    )

@@ -1,0 +1,34 @@
+"""Commands without a page of their own have one of the register: options, and what the shell prints."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app.menu import MORE, PAGES
+from perfmodel.interfaces.register import NAMES, command
+
+
+def drawn(name: str) -> None:
+    from app.command_page import draw
+
+    draw(name)
+
+
+@pytest.mark.parametrize(("name", "title"), MORE)
+def test_the_page_of_a_command_shows_what_the_shell_prints(name, title, invoke):
+    test = AppTest.from_function(drawn, kwargs={"name": name}, default_timeout=120).run()
+    assert not test.exception
+    assert not test.error
+    line = next(each.value for each in test.code if each.language == "shell").splitlines()[0]
+    printed, shown = invoke(*shlex.split(line)[1:]).stdout, test.code[0].value
+    assert [row.rstrip() for row in shown.splitlines()] == [row.rstrip() for row in printed.splitlines()]
+    assert test.subheader[0].value == title
+    assert line != f"perfmodel {name}"  # it opens with the first example
+
+
+def test_a_command_has_one_page():
+    assert {name for name, _ in MORE} <= {*NAMES} - {name for name, _ in PAGES}
+    assert all(command(name).bodies for name, _ in MORE)
