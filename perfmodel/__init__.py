@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from perfmodel.interfaces.api.adaptive_synchrony import adaptive_synchrony
     from perfmodel.interfaces.api.calibrate import calibrate
     from perfmodel.interfaces.api.collective import collective
-    from perfmodel.interfaces.api.compare import compare
     from perfmodel.interfaces.api.fleets import fleets
     from perfmodel.interfaces.api.layouts import layouts
     from perfmodel.interfaces.api.plan import plan
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from perfmodel.interfaces.api.stragglers import stragglers
     from perfmodel.interfaces.api.validate import validate
     from perfmodel.interfaces.calls import (
+        compare,
         compression,
         downpour,
         enough,
@@ -96,7 +96,7 @@ _HOMES = {
     "calibrate": "perfmodel.interfaces.api.calibrate",
     "check_quote": "perfmodel.decide.quote",
     "collective": "perfmodel.interfaces.api.collective",
-    "compare": "perfmodel.interfaces.api.compare",
+    "compare": "perfmodel.interfaces.calls",
     "compression": "perfmodel.interfaces.calls",
     "downpour": "perfmodel.interfaces.calls",
     "enough": "perfmodel.interfaces.calls",

@@ -44,7 +44,7 @@ MISTAKES: list[tuple[str, dict[str, Any], str, Any, str]] = [
     ("plan", {"prices": {"dgx-1v": -3.0}, "epochs": 9}, "prices.dgx-1v", -3.0, "greater than 0"),
     ("plan", HAVE | {"adapter_prices": {"dcn": -1}}, "adapter_prices.dcn", -1, "greater than or equal to 0"),
     ("plan", HAVE | {"switch_prices": []}, "switch_prices", [], "expected a number or a table"),
-    ("compare", {"scenarios": [{}, 7]}, "scenarios.1", 7, "expected a table"),
+    ("compare", {"scenarios": [{}, 7]}, "scenarios.1", 7, "a mapping of its options"),
     ("compare", {"scenarios": [{}]}, "scenarios", [{}], "at least 2"),
     ("compare", {"scenarios": [{}, {"gpus": -1}]}, "scenarios.1.gpus", -1, "greater than or equal to 1"),
     ("collective", {"ranks": 8, "size": {}}, "size", {}, "expected a number or text or a list"),

@@ -41,6 +41,7 @@ Input = Literal["synthetic", "real"]
 Embedding = Literal["replicated", "sharded"]
 DecoderName = Literal["pil", "pillow-simd", "torchvision", "torchvision-gpu", "dali-cpu", "dali-gpu"]
 """Entries of ``hardware_specs/decoders.toml``."""
+Recipe = Literal["stock", "mlperf", "lars", "lamb", "tokens"]
 Cache = Literal["none", "ram"]
 Varied = Literal["servers", "inter-link", "nics", "gpus"]
 """Of how much of it is enough."""

@@ -1,10 +1,12 @@
 """Made by ``python -m perfmodel.interfaces.stub`` from the register of commands."""
 
 from collections.abc import Mapping, Sequence
+from perfmodel.decide.comparison import Comparison
 from perfmodel.decide.explanations.write import Explanation
 from perfmodel.decide.sensitivity.sensitivity_tables import SensitivityReport
 from perfmodel.decide.sensitivity.until import Enough
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.commands.compare import Job
 from perfmodel.interfaces.commands.model_parallel import Point
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.options.conditions import Conditions
@@ -15,6 +17,43 @@ from perfmodel.model.prediction.training.distbelief import Downpour, ModelSpeedu
 from perfmodel.model.prediction.training.learning_rates import LearningRates
 from perfmodel.model.prediction.training.servers import Arrangements
 from typing import Any, Literal, Unpack
+
+def compare(
+        *scenarios: Job,
+        names: Sequence[str] | str | None = ...,
+        conditions: Conditions | None = ...,
+        time_to_target: bool = ...,
+        recipe: Literal['stock', 'mlperf', 'lars', 'lamb', 'tokens'] | None = ...,
+        catalogue: Catalogue | None = ...,
+    ) -> Comparison:
+    """Predict several scenarios and set each beside the first.
+
+    A ``Case``, which was predicted before, has a name and costs of its own.
+
+    Parameters
+    ----------
+    scenarios : Two or more jobs, each a table of a scenario's options.
+    names : Of the scenarios.  [default: A, B, C]
+    conditions : Prices, power and failures.
+    time_to_target : Also times and costs of training to a published quality.
+    recipe : How training to it goes, which asks for it too.  [default: what goes with each framework]
+    catalogue : hardware to choose from; by default what comes with the package
+
+    Raises
+    ------
+    InputError : as ``predict``, with the scenario's name before it; fewer than two scenarios; two of one name
+
+    Examples
+    --------
+    Twice the accelerators, the same batch on each:
+
+    >>> from perfmodel import compare
+    >>> found = compare({"gpus": 8}, {"gpus": 16}, names=["eight", "sixteen"])
+    >>> [(entry.option, entry.values) for entry in found.inputs]
+    [('world_size', [8, 16])]
+    >>> found.verdict.startswith("sixteen is 1.9")
+    True
+    """
 
 def compression(
         scheme: Sequence[str] | str = ...,
@@ -321,6 +360,15 @@ def servers(
 
 class Calls:
     def answer_of(self, command: str, given: Mapping[str, Any]) -> Any: ...
+
+    def compare(
+        self,
+        *scenarios: Job,
+        names: Sequence[str] | str | None = ...,
+        conditions: Conditions | None = ...,
+        time_to_target: bool = ...,
+        recipe: Literal['stock', 'mlperf', 'lars', 'lamb', 'tokens'] | None = ...,
+    ) -> Comparison: ...
 
     def compression(
         self,

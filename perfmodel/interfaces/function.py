@@ -56,6 +56,8 @@ def request_of(one: Command, values: Sequence[Any], options: Mapping[str, Any]) 
 
 def given_by(one: Command, values: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields that a call gives; errors as of ``request_of``."""
+    if one.takes_all and values:
+        values = (values,)
     if len(values) > len(one.places):
         raise TypeError(f"{one.function}() takes {len(one.places)} values without their names")
     placed = dict(zip(one.places, values, strict=False))
@@ -90,6 +92,9 @@ def parameters_of(one: Command) -> list[Parameter]:
         types["scenario"], defaults["scenario"] = AnyScenario | None, None
     parameters: list[Parameter] = []
     for name in dict.fromkeys((*one.places, *fields)):
+        if one.takes_all and name in one.places:
+            parameters.append(Parameter(name, Parameter.VAR_POSITIONAL, annotation=fields[name].type))
+            continue
         kind = Parameter.POSITIONAL_OR_KEYWORD if name in one.places else Parameter.KEYWORD_ONLY
         default = defaults[name]
         follows = name in one.places and any(each.default is not Parameter.empty for each in parameters)

@@ -7,6 +7,7 @@ from importlib import import_module
 from perfmodel.interfaces.command import Command
 
 NAMES = (
+    "compare",
     "compression",
     "downpour",
     "enough",

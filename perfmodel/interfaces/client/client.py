@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perfmodel.core.errors import InputError, refusal
+from perfmodel.core.errors import InputError
 from perfmodel.core.records.arguments import NUMBER, TABLE, TEXT, expect
 from perfmodel.interfaces.calls import Calls
 from perfmodel.interfaces.client.bodies import body_of, conditions_of, quote_of, scenario_options
@@ -22,7 +22,6 @@ from perfmodel.model.prediction import Prediction
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from perfmodel.decide.comparison import Comparison
     from perfmodel.decide.planning.fleets import Fleets
     from perfmodel.decide.quote import Checked, Quote
     from perfmodel.equations.distribution import Distribution
@@ -144,31 +143,6 @@ class Client(Calls):
             if "error" in each:
                 raise refusal_of(each.error)
         return scaling_of(counts, tuple(map(Prediction.model_validate, results)))
-
-    def compare(
-        self,
-        *scenarios: AnyScenario,
-        names: Sequence[str] | None = None,
-        conditions: AnyConditions = None,
-        time_to_target: bool = False,
-        recipe: str | None = None,
-    ) -> Comparison:
-        """Return what ``perfmodel.compare`` does."""
-        from perfmodel.decide.comparison import Case, Comparison
-
-        if any(isinstance(each, Case) for each in scenarios):
-            raise refusal("client.case")
-        files = Files()
-        answer = self._asked(
-            "compare",
-            files,
-            scenarios=[scenario_options(scenario_from(each, {}), files) for each in scenarios],
-            names=None if names is None else list(names),
-            conditions=conditions_of(conditions),
-            time_to_target=time_to_target or None,
-            recipe=recipe,
-        )
-        return Comparison.model_validate(answer)
 
     def collective(self, name: str = "all-reduce", **options: Any) -> Collective | Collectives:
         """Return what ``perfmodel.collective`` does."""

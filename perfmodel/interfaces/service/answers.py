@@ -132,24 +132,6 @@ def _page(search: SearchResult, limit: int, offset: int) -> dict[str, Any]:
     return {"plans": plans, "next_offset": after if after < len(search) else None}
 
 
-def compare(request: asked.CompareRequest, catalogue: Catalogue) -> bytes:
-    """Answer ``compare``."""
-    from perfmodel.interfaces.api.compare import compare
-
-    conditions = request.conditions
-    tries(len(request.scenarios))
-    return written(
-        compare(
-            *request.scenarios,
-            names=request.names,
-            conditions=conditions,
-            catalogue=catalogue,
-            time_to_target=request.time_to_target,
-            recipe=request.recipe,
-        )
-    )
-
-
 def collective(request: other.CollectiveRequest, catalogue: Catalogue) -> bytes:
     """Answer ``collective``."""
     from perfmodel.interfaces.api.collective import collective

@@ -11,7 +11,6 @@ from typing import Any, Literal, NamedTuple
 from perfmodel.core.candidates import TooManyCandidates, at_most
 from perfmodel.core.errors import InputError
 from perfmodel.core.files.attachments import content_of, only_attached
-from perfmodel.decide.comparison import Comparison
 from perfmodel.decide.planning.fleets import Fleets
 from perfmodel.decide.quote.answer import QuoteAnswer
 from perfmodel.equations.sgd_variants import StragglerPrediction
@@ -110,15 +109,6 @@ _SUMMARIES = (
         answers.plan,
         "costly",
         _EXAMPLES["plan"],
-    ),
-    Command(
-        "compare",
-        "Jobs side by side: what changed, by how much, and which is faster or cheaper.",
-        requests.CompareRequest,
-        Comparison,
-        answers.compare,
-        "costly",
-        _EXAMPLES["compare"],
     ),
     Command(
         "collective",

@@ -5,11 +5,11 @@ range.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic_core import core_schema
 
-from perfmodel.core.choices import LARGEST_WORLD_SIZE
+from perfmodel.core.choices import LARGEST_WORLD_SIZE, Recipe
 from perfmodel.core.records.options import Described, declared
 from perfmodel.core.records.record import Within
 from perfmodel.model.options.conditions import LARGEST, Conditions
@@ -47,7 +47,6 @@ _Loss = Annotated[float, Within(gt=0, le=2)]
 _Names = Annotated[tuple[str, ...], Within(strict=False)]
 _Price = Annotated[float, Within(gt=0, le=LARGEST)]
 _Tokens = Annotated[float, Within(gt=0, le=MOST_TOKENS)]
-Recipe = Literal["stock", "mlperf", "lars", "lamb", "tokens"]
 
 
 class OfLinks:
@@ -161,25 +160,6 @@ class ScaleRequest(ScenarioRequest):
     def scenario(self) -> Scenario:
         """Return the scenario alone, of one accelerator."""
         return super().scenario().model_copy(update={"world_size": 1})
-
-
-class CompareRequest(Request):
-    """Jobs to set beside the first.
-
-    Parameters
-    ----------
-    scenarios : Two or more jobs, each a table of a scenario's options.
-    names : Of the scenarios.  [default: A, B, C]
-    conditions : Prices, power and failures.
-    time_to_target : Also times and costs of training to a published quality.
-    recipe : How training to it goes, which asks for it too.  [default: what goes with each framework]
-    """
-
-    scenarios: Annotated[tuple[Mapping[str, Any], ...], Within(strict=False, min_length=2)]
-    names: _Names | None = None
-    conditions: Conditions | None = None
-    time_to_target: bool = False
-    recipe: Recipe | None = None
 
 
 class _PlanRequest(Request):
