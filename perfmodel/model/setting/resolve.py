@@ -22,16 +22,9 @@ from perfmodel.model.input.loading import feed, loader_workers, storage_of
 from perfmodel.model.options.compression import Scheme, compression_of
 from perfmodel.model.options.overlap import usual_overlap
 from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.setting import link_caveats
 from perfmodel.model.setting.anchor import Repeat, with_measured_runs
 from perfmodel.model.setting.embedding_tables import with_embedding
-from perfmodel.model.setting.link_caveats import (
-    GENERIC_NODE,
-    NCCL_CONNECTIONS,
-    check_racks,
-    doubt_adapters,
-    doubt_links,
-    require_network,
-)
 from perfmodel.model.setting.named import by_id
 from perfmodel.model.setting.rings import check_rings
 from perfmodel.model.setting.sharing import batch_of, shared, software_of_copies, usual_precision
@@ -208,7 +201,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     )
     over_adapters = strategy == "parameter-server" or groups > 1
     if over_adapters:
-        require_network(node, scenario.inter_link, None if scenario.node else accelerator)
+        link_caveats.require_network(node, scenario.inter_link, None if scenario.node else accelerator)
         if scenario.inter_link is None:
             taken.append(default("inter-link", node.inter_link))
     usual = sharing.precision if sharing else usual_precision(accelerator)
@@ -227,7 +220,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         else batch_of(scenario, sharing.layout, taken.take)
     )
     servers = 0
-    check_racks(scenario.oversubscription, scenario.rack_nodes)
+    link_caveats.check_racks(scenario.oversubscription, scenario.rack_nodes)
     if nodes > 1 and scenario.strategy in WITHIN_A_NODE:
         raise refusal(
             "job.one_machine",
@@ -253,12 +246,14 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     if scenario.world_size > 1 and scenario.jitter is None and sharing is None:
         taken.append(default("jitter", f"lognormal:cv={calibration().jitter:g}"))
     inter = catalogue.link(scenario.inter_link or node.inter_link or DEFAULT_INTER_LINK)
-    doubt_links(intra if scenario.intra_link else None, inter if scenario.inter_link else None, warnings)
+    link_caveats.doubt_links(
+        intra if scenario.intra_link else None, inter if scenario.inter_link else None, warnings
+    )
     nics = scenario.nics or node.nics or 1
     if over_adapters:
         if scenario.inter_link is not None:  # else they come with the node's own link, which is named
             taken.take("nics", scenario.nics, nics)
-        doubt_adapters(node, inter, nics, scenario.network_cap, warnings)
+        link_caveats.doubt_adapters(node, inter, nics, scenario.network_cap, warnings)
     optimizer = taken.take("optimizer", scenario.optimizer, "adam" if sharing else workload.default_optimizer)
     if software != scenario.framework:
         taken.append(default("framework", software))
@@ -356,7 +351,9 @@ def _hardware(
         held = taken.take("accelerator", node.accelerator, DEFAULT_ACCELERATOR)
         return catalogue.accelerator(held), node
     accelerator = catalogue.accelerator(taken.take("accelerator", scenario.accelerator, DEFAULT_ACCELERATOR))
-    node = catalogue.node(taken.take("node", scenario.node, accelerator.usual_node or GENERIC_NODE))
+    node = catalogue.node(
+        taken.take("node", scenario.node, accelerator.usual_node or link_caveats.GENERIC_NODE)
+    )
     if node.accelerator not in (None, accelerator.id):
         warnings.append(f"{node.id} is sold with {node.accelerator}; predicted with {accelerator.id} in it")
     return accelerator, node
@@ -391,7 +388,7 @@ def _overlap(scenario: Scenario, taken: _Defaults) -> str:
 
 def usual_connections(strategy: str) -> int:
     """Return how many connections join two machines where nobody says: to parameter servers one."""
-    return 1 if strategy == "parameter-server" else NCCL_CONNECTIONS
+    return 1 if strategy == "parameter-server" else link_caveats.NCCL_CONNECTIONS
 
 
 def _connections(scenario: Scenario, over_adapters: bool, link: Link, taken: _Defaults) -> int:

@@ -154,7 +154,7 @@ def profiled_fabric(on: Fabric, setting: Setting, profile: Profile) -> Fabric:
     return measured._replace(launch_time=0.0, ramp_factor=0.0)
 
 
-def defaults_of(setting: Setting, profile: Profile) -> list[str]:
+def defaults_of(setting: Setting, profile: Profile) -> list[Note]:
     """Return the options left open, but for what the profile measured: the loader's wait, the jitter."""
     asked = setting.scenario
     measures_input = profile.measures_input and asked.loader_workers is None
