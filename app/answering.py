@@ -15,12 +15,11 @@ from app import bounded, layout_work, quote_work, searches, session_hardware, wa
 from app.goal_keywords import keywords_of
 from app.search_worker import Searched, counted
 from perfmodel.core.errors import InputError
-from perfmodel.decide.comparison import Comparison, case_of
+from perfmodel.decide.comparison import Comparison, case_of, compare
 from perfmodel.decide.planning import Goal
 from perfmodel.decide.planning.caveats import harder
 from perfmodel.decide.quote import Checked, Quote
 from perfmodel.hardware.catalogue.store import Catalogue
-from perfmodel.interfaces.api.compare import compare
 from perfmodel.interfaces.api.layouts import Layouts
 from perfmodel.interfaces.api.predict import predicted
 from perfmodel.interfaces.calls import learning_rate, stragglers
@@ -82,7 +81,7 @@ class Answering:
     def compare(self, scenarios: Mapping[str, Scenario], conditions: Conditions) -> Compared:
         """Return jobs side by side, by their names."""
         cases = [case_of(name, each, self.catalogue, conditions) for name, each in scenarios.items()]
-        return Compared(compare(*cases), {case.name: case.prediction for case in cases})
+        return Compared(compare(cases), {case.name: case.prediction for case in cases})
 
     def sensitivity(self, scenario: Scenario, conditions: Conditions) -> Any:
         """Return what ``perfmodel sensitivity --json`` prints."""
@@ -179,7 +178,7 @@ class _AnsweringByService(Answering):
 
     def sensitivity(self, scenario: Scenario, conditions: Conditions) -> Any:
         with st.spinner("Changing every input ..."):
-            return self._client.sensitivity(scenario, conditions)
+            return self._client.sensitivity(scenario, conditions=conditions)
 
     def check_quote(self, quote: Quote, calibration: str | None) -> list[Checked]:
         with st.spinner("Checking every claim ..."):

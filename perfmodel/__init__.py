@@ -22,21 +22,22 @@ if TYPE_CHECKING:
     from perfmodel.evidence.traces.emulate import Emulator
     from perfmodel.hardware.catalogue.store import Catalogue
     from perfmodel.interfaces.api.calibrate import calibrate
-    from perfmodel.interfaces.api.compare import compare
-    from perfmodel.interfaces.api.enough import enough
     from perfmodel.interfaces.api.fleets import fleets
     from perfmodel.interfaces.api.plan import plan
     from perfmodel.interfaces.api.validate import validate
     from perfmodel.interfaces.calls import (
         adaptive_synchrony,
         collective,
+        compare,
         compression,
         downpour,
+        enough,
         explain,
         layouts,
         learning_rate,
         model_parallel,
         scale,
+        sensitivity,
         servers,
         stragglers,
     )
@@ -74,6 +75,7 @@ __all__ = [
     "predict",
     "read_quote",
     "scale",
+    "sensitivity",
     "servers",
     "stragglers",
     "sweep",
@@ -94,10 +96,10 @@ _HOMES = {
     "calibrate": "perfmodel.interfaces.api.calibrate",
     "check_quote": "perfmodel.decide.quote",
     "collective": "perfmodel.interfaces.calls",
-    "compare": "perfmodel.interfaces.api.compare",
+    "compare": "perfmodel.interfaces.calls",
     "compression": "perfmodel.interfaces.calls",
     "downpour": "perfmodel.interfaces.calls",
-    "enough": "perfmodel.interfaces.api.enough",
+    "enough": "perfmodel.interfaces.calls",
     "explain": "perfmodel.interfaces.calls",
     "fleets": "perfmodel.interfaces.api.fleets",
     "layouts": "perfmodel.interfaces.calls",
@@ -107,6 +109,7 @@ _HOMES = {
     "predict": "perfmodel.model.prediction",
     "read_quote": "perfmodel.decide.quote",
     "scale": "perfmodel.interfaces.calls",
+    "sensitivity": "perfmodel.interfaces.calls",
     "servers": "perfmodel.interfaces.calls",
     "stragglers": "perfmodel.interfaces.calls",
     "sweep": "perfmodel.decide.sweeps",

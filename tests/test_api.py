@@ -37,6 +37,7 @@ CALLS = {
     "validate": "validate('collectives')",
     "calibrate": "calibrate(times=TIMES, local_batch_size=32)",
     "compare": "compare({'gpus': 1}, {'gpus': 2})",
+    "sensitivity": "sensitivity(gpus=16)",
     "explain": "explain(perfmodel.Scenario(world_size=2))",
     "write_report": "write_report(perfmodel.predict(gpus=2), TIMES + '.md')",
 }

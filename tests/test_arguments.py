@@ -40,6 +40,7 @@ WORKS: dict[str, dict[str, Any]] = {
     "collective": {"ranks": 8, "size": "1MB", "node": "dgx-1v"},
     "compare": {},
     "explain": {},
+    "sensitivity": {"gpus": 16},
     "layouts": {"workload": "llama-3-8b", "gpus": 8, "node": "dgx-h100", "global_batch_size": 8},
     "compression": {},
     "downpour": {"replica_model": "speech", "replica_machines": 8},

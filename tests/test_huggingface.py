@@ -330,7 +330,7 @@ def test_a_tower_that_is_left_out_is_noted_wherever_the_network_is_predicted(tmp
     assert note in explain(scenario).notes
     assert f"note: {note}"[:60] in str(explain(scenario))
     catalogue, constants = Catalogue.built_in(), calibration()
-    assert note in sensitivity_report(sensitivity(scenario), catalogue, constants)["notes"]
+    assert note in sensitivity_report(sensitivity(scenario), catalogue, constants).notes
     claim = Claim(quantity="tokens_per_second", value=1.0)
     quote = Quote(title="t", scenario={"workload": str(path), **job}, claims=(claim,))
     assert note in check_quote(quote)[0].arithmetic

@@ -156,7 +156,7 @@ def test_compare_sweep_and_sensitivity_mention_the_cap():
     report = sensitivity_report(
         sensitivity(Scenario(**P3)), CATALOGUE, perfmodel.model.fitted.calibration.calibration()
     )
-    assert any("may send 312 MB/s" in note for note in report["notes"])
+    assert any("may send 312 MB/s" in note for note in report.notes)
 
 
 def test_no_network_is_proposed_for_machines_of_a_provider():

@@ -287,7 +287,11 @@ FREE = {"names", "traces", "quote", "files"}
         ("plan", {"have": "8 x dgx-1v", "switch_ports": 1.5}, "switch_ports 1.5: expected a whole number"),
         ("sensitivity", {"gpus": 32, "until": 0.9}, "until: say what to vary"),
         ("sensitivity", {"gpus": 32, "vary": "colour"}, "servers"),
-        ("sensitivity", {"gpus": 32, "vary": "nics", "until": 1.5}, "expected a share above 0"),
+        (
+            "sensitivity",
+            {"gpus": 32, "vary": "nics", "until": 1.5},
+            "until = 1.5: expected less than or equal to 1",
+        ),
         ("sensitivity", {"gpus": 32, "vary": "nics", "values": [0]}, "not a whole number from 1"),
         ("sensitivity", {"gpus": 32, "vary": "nics", "conditions": {"price": 3.0}}, "have no say"),
     ],

@@ -27,8 +27,8 @@ LEAST = 1e-3
 
 def swings(report: SensitivityReport) -> list[dict[str, Any]]:
     """Return the inputs that move the time when they change by a quarter, the strongest first."""
-    rows = [row for row in report["inputs"] if row["at_-25%"] is not None and row["at_+25%"] is not None]
-    least = LEAST * report["iteration_time"]
+    rows = [row for row in report.inputs if row["at_-25%"] is not None and row["at_+25%"] is not None]
+    least = LEAST * report.iteration_time
     rows = [row for row in rows if abs(row["at_+25%"] - row["at_-25%"]) > least]
     return sorted(rows, key=lambda row: -abs(row["at_+25%"] - row["at_-25%"]))[:DRAWN]
 
@@ -73,11 +73,11 @@ def decision(report: SensitivityReport, rows: list[dict[str, Any]], prediction: 
     if not rows:
         return f"{unfit}No input moves the time."
     first = rows[0]
-    low, high = sorted(first[key] / report["iteration_time"] - 1 for key in ("at_-25%", "at_+25%"))
+    low, high = sorted(first[key] / report.iteration_time - 1 for key in ("at_-25%", "at_+25%"))
     ends = f" (80 %: {show_range(interval.low_80, interval.high_80, 's')})" if interval else ""
     return (
         f"{unfit}{_input(first)} matters most: a quarter less or more of it changes the "
-        f"iteration of {show(report['iteration_time'], 's')}{ends} by {low:+.1%} to {high:+.1%}."
+        f"iteration of {show(report.iteration_time, 's')}{ends} by {low:+.1%} to {high:+.1%}."
     )
 
 
@@ -94,7 +94,7 @@ def table(report: SensitivityReport) -> list[dict[str, Any]]:
             "a quarter more": None if row["at_+25%"] is None else show(row["at_+25%"], "s"),
             "what it is": row["meaning"],
         }
-        for row in report["inputs"]
+        for row in report.inputs
     ]
 
 
@@ -122,28 +122,28 @@ def page(asked: Asked) -> None:
     rows = swings(report)
     said = decision(report, rows, prediction)
     with asked.top:
-        st.subheader(plain(report["title"]), anchor=False)
-        if report["unfit"]:
-            st.markdown(f"**{plain('The job ' + report['unfit'] + '.')}**")
+        st.subheader(plain(report.title), anchor=False)
+        if report.unfit:
+            st.markdown(f"**{plain('The job ' + report.unfit + '.')}**")
         st.markdown(f"**{plain(said)}**")
     if rows:
-        figure = tornado(rows, report["iteration_time"])
+        figure = tornado(rows, report.iteration_time)
         charts.draw(figure, "tornado", said, height=120 + 28 * len(rows))
     for heading, lines in (
-        ("Which limit sets the time, where there are several", map(limit_words, report["maxima"])),
-        ("Where the answer changes", [each["words"] for each in report["crossovers"]]),
+        ("Which limit sets the time, where there are several", map(limit_words, report.maxima)),
+        ("Where the answer changes", [each["words"] for each in report.crossovers]),
     ):
         bullets = "\n".join(f"* {plain(for_planners(_whole(line)))}" for line in lines)
         if bullets:
             st.markdown(f"**{heading}**\n{bullets}")
     st.dataframe(table(report), hide_index=True)
-    for note in report["notes"]:
+    for note in report.notes:
         st.caption(plain(labelled(sentence(note))))
     with st.container(horizontal=True):
         ways_out("sensitivity", asked.picked, python(asked.picked))
         command = shell_command("sensitivity", asked.picked)
         page = report_pages.of_sensitivity(report, asked.scenario(), command, conditions)
-        downloads("sensitivity", table(report), dict(report), page)
+        downloads("sensitivity", table(report), report.model_dump(mode="json"), page)
 
 
 page(ask_scenario("sensitivity", money=True))

@@ -41,7 +41,10 @@ Input = Literal["synthetic", "real"]
 Embedding = Literal["replicated", "sharded"]
 DecoderName = Literal["pil", "pillow-simd", "torchvision", "torchvision-gpu", "dali-cpu", "dali-gpu"]
 """Entries of ``hardware_specs/decoders.toml``."""
+Recipe = Literal["stock", "mlperf", "lars", "lamb", "tokens"]
 Cache = Literal["none", "ram"]
+Varied = Literal["servers", "inter-link", "nics", "gpus"]
+"""Of how much of it is enough."""
 
 LARGEST_WORLD_SIZE = 1_000_000
 LARGEST_BATCH_SIZE = 1_000_000_000

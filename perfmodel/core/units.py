@@ -206,6 +206,19 @@ def number(text: object) -> float:
         return math.nan
 
 
+def share(text: str) -> float:
+    """Return a share of 1, which may be in per cent.
+
+    Raises
+    ------
+    InputError : no number
+    """
+    value = number(text)
+    if math.isnan(value):
+        raise refusal("quantity.share", text=text)
+    return value
+
+
 def rate(value: float) -> str:
     """Return a rate with four figures, none of them a power of ten.
 

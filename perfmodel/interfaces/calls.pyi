@@ -1,11 +1,15 @@
 """Made by ``python -m perfmodel.interfaces.stub`` from the register of commands."""
 
 from collections.abc import Mapping, Sequence
+from perfmodel.decide.comparison import Comparison
 from perfmodel.decide.explanations.write import Explanation
+from perfmodel.decide.sensitivity.sensitivity_tables import SensitivityReport
+from perfmodel.decide.sensitivity.until import Enough
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.sgd_variants import StragglerPrediction
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.api.layouts import Layouts
+from perfmodel.interfaces.commands.compare import Job
 from perfmodel.interfaces.commands.model_parallel import Point
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.options.conditions import Conditions
@@ -188,6 +192,43 @@ def collective(
     'taken: --node dgx-a100-40gb, the usual machine of a100-sxm4-40gb'
     """
 
+def compare(
+        *scenarios: Job,
+        names: Sequence[str] | str = ...,
+        conditions: Conditions | None = ...,
+        time_to_target: bool = ...,
+        recipe: Literal['stock', 'mlperf', 'lars', 'lamb', 'tokens'] | None = ...,
+        catalogue: Catalogue | None = ...,
+    ) -> Comparison:
+    """Predict several scenarios and set each beside the first.
+
+    A ``Case``, which was predicted before, has a name and costs of its own.
+
+    Parameters
+    ----------
+    scenarios : Two or more jobs, each a table of a scenario's options.
+    names : Of the scenarios.  [default: A, B, C]
+    conditions : Prices, power and failures.
+    time_to_target : Also times and costs of training to a published quality.
+    recipe : How training to it goes, which asks for it too.  [default: what goes with each framework]
+    catalogue : hardware to choose from; by default what comes with the package
+
+    Raises
+    ------
+    InputError : as ``predict``, with the scenario's name before it; fewer than two scenarios; two of one name
+
+    Examples
+    --------
+    Twice the accelerators, the same batch on each:
+
+    >>> from perfmodel import compare
+    >>> found = compare({"gpus": 8}, {"gpus": 16}, names=["eight", "sixteen"])
+    >>> [(entry.option, entry.values) for entry in found.inputs]
+    [('world_size', [8, 16])]
+    >>> found.verdict.startswith("sixteen is 1.9")
+    True
+    """
+
 def compression(
         scheme: Sequence[str] | str = ...,
         *,
@@ -291,6 +332,40 @@ def downpour(
     18.0
     """
 
+def enough(
+        vary: Literal['servers', 'inter-link', 'nics', 'gpus'],
+        scenario: Scenario | Mapping[str, Any] | None = ...,
+        *,
+        until: float | str | None = ...,
+        values: Sequence[int | str] | int | str = ...,
+        catalogue: Catalogue | None = ...,
+        constants: Calibration | None = ...,
+        **options: Unpack[SizedOptions],
+    ) -> Enough:
+    """Return how much of something a job takes for a share of linear scaling: servers, adapters, a network.
+
+    Parameters
+    ----------
+    vary : The fewest servers or nics, the slowest inter-link or the most gpus with which it reaches until.
+    scenario : a training job, or its options by name; None is the usual
+    until : [1] Share of linear scaling to reach, e.g. 0.95 or "95%".  [default: 0.95]
+    values : Of vary to try: whole numbers, or names of links.  [default: those that could be had]
+    catalogue : hardware to choose from; by default what comes with the package
+    constants : learned numbers; by default what comes with the package
+    options : of a scenario, laid over it; either batch size takes the place of the other
+
+    Raises
+    ------
+    InputError : as ``predict``; what the job does not have; no value that can be predicted
+
+    Examples
+    --------
+    >>> from perfmodel import enough
+    >>> answer = enough("servers", workload="vgg16", gpus=32, strategy="parameter-server", until="90%")
+    >>> answer.answer, [row.reaches for row in answer.tried[:3]]
+    (3, [False, False, True])
+    """
+
 def explain(
         scenario: Scenario | Mapping[str, Any] | None = ...,
         *,
@@ -321,7 +396,7 @@ def explain(
     """
 
 def layouts(
-        workload: str = ...,
+        workload: str,
         *,
         gpus: int,
         global_batch_size: int,
@@ -470,6 +545,42 @@ def scale(
     [1, 8, 64]
     >>> round(scaling.rows[0].scaling_efficiency, 9)
     1.0
+    """
+
+def sensitivity(
+        scenario: Scenario | Mapping[str, Any] | None = ...,
+        *,
+        vary: Literal['servers', 'inter-link', 'nics', 'gpus'] | None = ...,
+        until: float | str | None = ...,
+        values: Sequence[int | str] | int | str = ...,
+        conditions: Conditions | None = ...,
+        catalogue: Catalogue | None = ...,
+        constants: Calibration | None = ...,
+        **options: Unpack[SizedOptions],
+    ) -> SensitivityReport | Enough:
+    """Return what the time and the cost of an iteration depend on, or with ``vary`` how much is enough.
+
+    Parameters
+    ----------
+    scenario : a training job, or its options by name; None is the usual
+    vary : Instead: the fewest servers or nics, the slowest inter-link or the most gpus with which it reaches until.
+    until : [1] Share of linear scaling to reach, e.g. 0.95 or "95%".  [default: 0.95]
+    values : Of vary to try: whole numbers, or names of links.  [default: those that could be had]
+    conditions : Prices, power and failures: also what its cost depends on.
+    catalogue : hardware to choose from; by default what comes with the package
+    constants : learned numbers; by default what comes with the package
+    options : of a scenario, laid over it; either batch size takes the place of the other
+
+    Raises
+    ------
+    InputError : an unknown name or option, or options that do not go together
+
+    Examples
+    --------
+    >>> from perfmodel import sensitivity
+    >>> report = sensitivity(gpus=32)
+    >>> max(report.inputs, key=lambda row: abs(row["time"]["elasticity"] or 0))["name"]
+    'local_batch_size'
     """
 
 def servers(
@@ -658,6 +769,15 @@ class Calls:
         link: str | None = ...,
     ) -> Collectives: ...
 
+    def compare(
+        self,
+        *scenarios: Job,
+        names: Sequence[str] | str = ...,
+        conditions: Conditions | None = ...,
+        time_to_target: bool = ...,
+        recipe: Literal['stock', 'mlperf', 'lars', 'lamb', 'tokens'] | None = ...,
+    ) -> Comparison: ...
+
     def compression(
         self,
         scheme: Sequence[str] | str = ...,
@@ -696,6 +816,16 @@ class Calls:
         inter_link: str | None = ...,
     ) -> Downpour: ...
 
+    def enough(
+        self,
+        vary: Literal['servers', 'inter-link', 'nics', 'gpus'],
+        scenario: Scenario | Mapping[str, Any] | None = ...,
+        *,
+        until: float | str | None = ...,
+        values: Sequence[int | str] | int | str = ...,
+        **options: Unpack[SizedOptions],
+    ) -> Enough: ...
+
     def explain(
         self,
         scenario: Scenario | Mapping[str, Any] | None = ...,
@@ -706,7 +836,7 @@ class Calls:
 
     def layouts(
         self,
-        workload: str = ...,
+        workload: str,
         *,
         gpus: int,
         global_batch_size: int,
@@ -754,6 +884,17 @@ class Calls:
         gpus: Sequence[int] | int = ...,
         **options: Unpack[Options],
     ) -> Scaling: ...
+
+    def sensitivity(
+        self,
+        scenario: Scenario | Mapping[str, Any] | None = ...,
+        *,
+        vary: Literal['servers', 'inter-link', 'nics', 'gpus'] | None = ...,
+        until: float | str | None = ...,
+        values: Sequence[int | str] | int | str = ...,
+        conditions: Conditions | None = ...,
+        **options: Unpack[SizedOptions],
+    ) -> SensitivityReport | Enough: ...
 
     def servers(
         self,

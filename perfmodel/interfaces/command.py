@@ -83,7 +83,9 @@ class Command:
     arguments: tuple[str, ...] = ()
     """Fields that the shell takes without their names, in order; the last may take several values."""
     positional: tuple[str, ...] = ()
-    """Fields that Python takes without their names, in order; a scenario goes before them."""
+    """What Python takes without their names, in order; a scenario goes before them, or where it is named.
+
+    ``*jobs`` takes every value without a name."""
     hardware: bool = True
     """Whether it takes hardware of one's own."""
     constants: bool = False
@@ -112,6 +114,18 @@ class Command:
     def of_scenario(self) -> bool:
         """Whether its request is a scenario with more, which may be given whole and from a file."""
         return issubclass(self.request, Scenario)
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """What Python takes without its name, in order."""
+        first = self.of_scenario and "scenario" not in self.positional
+        places = tuple(name.removeprefix("*") for name in self.positional)
+        return ("scenario", *places) if first else places
+
+    @property
+    def takes_all(self) -> bool:
+        """Whether every value without a name is one of its first place."""
+        return self.positional[:1] != () and self.positional[0].startswith("*")
 
     @property
     def path(self) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfmodel.core.records.arguments import a, expect
 from perfmodel.core.records.docstrings import with_parameters
-from perfmodel.core.records.options import MEASURED, Declared
+from perfmodel.core.records.options import Declared
 from perfmodel.core.records.record import REQUIRED
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.command import Command, Context
@@ -57,10 +57,11 @@ def request_of(one: Command, values: Sequence[Any], options: Mapping[str, Any]) 
 
 def given_by(one: Command, values: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields that a call gives; errors as of ``request_of``."""
-    places = [*(["scenario"] if one.of_scenario else []), *one.positional]
-    if len(values) > len(places):
-        raise TypeError(f"{one.function}() takes {len(places)} values without their names")
-    placed = dict(zip(places, values, strict=False))
+    if one.takes_all and values:
+        values = (values,)
+    if len(values) > len(one.places):
+        raise TypeError(f"{one.function}() takes {len(one.places)} values without their names")
+    placed = dict(zip(one.places, values, strict=False))
     if twice := placed.keys() & options.keys():
         raise TypeError(f"{one.function}() got several values of {min(twice)}")
     given = placed | dict(options)
@@ -95,20 +96,21 @@ def own_fields(one: Command) -> dict[str, Declared]:
 def parameters_of(one: Command) -> list[Parameter]:
     """Return the parameters of the function, with their types and defaults."""
     fields = own_fields(one)
-    named = [name for name in fields if name not in one.positional]
-    parameters = [
-        Parameter(
-            name,
-            Parameter.POSITIONAL_OR_KEYWORD if name in one.positional else Parameter.KEYWORD_ONLY,
-            default=_default(fields[name], name in one.positional),
-            annotation=annotation_of(fields[name]),
-        )
-        for name in (*one.positional, *named)
-    ]
+    types: dict[str, Any] = {name: annotation_of(each) for name, each in fields.items()}
+    defaults = {name: each.default for name, each in fields.items()}
     if one.of_scenario:
-        scenario: Any = AnyScenario | None
-        place = Parameter.POSITIONAL_OR_KEYWORD
-        parameters.insert(0, Parameter("scenario", place, default=None, annotation=scenario))
+        types["scenario"], defaults["scenario"] = AnyScenario | None, None
+    parameters: list[Parameter] = []
+    for name in dict.fromkeys((*one.places, *fields)):
+        if one.takes_all and name in one.places:
+            parameters.append(Parameter(name, Parameter.VAR_POSITIONAL, annotation=fields[name].type))
+            continue
+        kind = Parameter.POSITIONAL_OR_KEYWORD if name in one.places else Parameter.KEYWORD_ONLY
+        default = defaults[name]
+        follows = name in one.places and any(each.default is not Parameter.empty for each in parameters)
+        if default is REQUIRED and not follows:  # after one that has a default it says that it is required
+            default = Parameter.empty
+        parameters.append(Parameter(name, kind, default=default, annotation=types[name]))
     if one.hardware:
         hardware: Any = Catalogue | None
         parameters.append(Parameter("catalogue", Parameter.KEYWORD_ONLY, default=None, annotation=hardware))
@@ -120,14 +122,9 @@ def parameters_of(one: Command) -> list[Parameter]:
     return parameters
 
 
-def _default(one: Declared, positional: bool) -> Any:
-    """Return a default; a required value that may follow one with a default says that it is required."""
-    return Parameter.empty if one.default is REQUIRED and not positional else one.default
-
-
 def annotation_of(one: Declared) -> Any:
     """Return what a function takes for an option: a number with a unit also as a text."""
-    kind: Any = one.type | str if one.unit in MEASURED and one.type is float else one.type
+    kind: Any = one.type | str if one.is_text else one.type
     if one.info.also:
         kind |= resolve_name(one.info.also)
     if one.many or one.info.several:
@@ -138,10 +135,8 @@ def annotation_of(one: Declared) -> Any:
 def docstring_of(one: Command) -> str:
     """Return the docstring of what the command does, with its options as parameters."""
     fields = own_fields(one)
-    named = [name for name in fields if name not in one.positional]
-    lines = [f"{name} : {fields[name].line}" for name in (*one.positional, *named)]
-    if one.of_scenario:
-        lines = [SCENARIO, *lines]
+    words = {"scenario": SCENARIO} | {name: f"{name} : {each.line}" for name, each in fields.items()}
+    lines = [words[name] for name in dict.fromkeys((*one.places, *fields))]
     if one.hardware:
         lines.append(CATALOGUE)
     if one.constants:

@@ -9,14 +9,17 @@ from perfmodel.interfaces.command import Command
 NAMES = (
     "adaptive-synchrony",
     "collective",
+    "compare",
     "compression",
     "downpour",
+    "enough",
     "explain",
     "layouts",
     "learning-rate",
     "model-parallel",
     "predict",
     "scale",
+    "sensitivity",
     "servers",
     "stragglers",
 )

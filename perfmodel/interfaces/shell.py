@@ -15,7 +15,7 @@ from perfmodel.core.records.record import REQUIRED
 from perfmodel.interfaces.cli.options import catalogue_from, option_of, specs_option
 from perfmodel.interfaces.cli.report import typed_command
 from perfmodel.interfaces.cli.spelling import Shell
-from perfmodel.interfaces.cli.types import type_of, types_of
+from perfmodel.interfaces.cli.types import type_of
 from perfmodel.interfaces.command import Command, Context
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.scenario import laid_over
@@ -62,7 +62,7 @@ def _decorators(one: Command, fields: Mapping[str, Declared]) -> list[Decorator]
     """Return what gives a function its parameters, in the order of the help."""
     made: list[Decorator] = [_argument(fields[name]) for name in one.arguments]
     options = _flat({name: each for name, each in fields.items() if name not in one.arguments})
-    made += [option_of(each, **({"required": True} if each.default is REQUIRED else {})) for each in options]
+    made += [option_of(each, **_settings(each)) for each in options]
     tables = [each for each in fields.values() if _is_table(each) and each.default is None]
     if any(each.type is Conditions and not each.info.only for each in tables):
         made.append(click.option("--cost", COST, is_flag=True, help="Also money, energy and carbon."))
@@ -79,6 +79,12 @@ def _decorators(one: Command, fields: Mapping[str, Declared]) -> list[Decorator]
         click.option(f"--{name}", f"as_{name}", is_flag=True, help=form.words)
         for name, form in one.forms.items()
     ]
+
+
+def _settings(one: Declared) -> dict[str, Any]:
+    """Return what is special of an option; values that may hold commas are given one by one."""
+    several = {"multiple": True, "type": type_of(one)} if one.many and one.info.commas else {}
+    return several | ({"required": True} if one.default is REQUIRED else {})
 
 
 def _flat(fields: Mapping[str, Declared]) -> list[Declared]:
@@ -99,10 +105,10 @@ def _is_table(one: Declared) -> bool:
 
 
 def _argument(one: Declared) -> Decorator:
-    """Return an argument, by its name in capitals."""
-    kind: Any = (types_of if one.many else type_of)(one)
-    required = one.default is REQUIRED
-    return click.argument(one.field, metavar=one.name.upper(), type=kind, required=required)
+    """Return an argument, by its form or its name in capitals; of many values each is a word."""
+    required, words = one.default is REQUIRED, -1 if one.many else 1
+    metavar = one.info.form or one.name.upper()
+    return click.argument(one.field, metavar=metavar, type=type_of(one), required=required, nargs=words)
 
 
 def _form(one: Command, options: dict[str, Any]) -> str | None:

@@ -101,8 +101,11 @@ def _parameters(parameters: Iterable[Parameter], client: bool = False) -> str:
     for each in parameters:
         if client and each.name in ("catalogue", "constants"):
             continue
-        if each.kind is Parameter.KEYWORD_ONLY and "*" not in texts:
+        if each.kind is Parameter.KEYWORD_ONLY and not any(text.startswith("*") for text in texts):
             texts.append("*")
+        if each.kind is Parameter.VAR_POSITIONAL:
+            texts.append(f"*{each.name}: {_type(each.annotation)}")
+            continue
         if each.kind is Parameter.VAR_KEYWORD:
             sized = not any(text.startswith("gpus:") for text in texts)
             texts.append(f"**options: Unpack[{'SizedOptions' if sized else 'Options'}]")

@@ -2,10 +2,6 @@
 
 MESSAGES = {
     "sensitivity.report": "--report: of what the time depends on; leave --vary and --until out",
-    "sensitivity.vary_conditions": "--vary and --until: prices, power and failures have no say; "
-    "leave their options out",
-    "sensitivity.vary_missing": "--until: say what to vary: --vary servers, inter-link, nics or gpus",
-    "sensitivity.vary_value": "--vary {name}: {message}",
     "sensitivity.vary": "--vary {vary}: expected one of {known}",
     "sensitivity.until": "--until {until!r:.40}: expected a share above 0 and at most 1, such as 95%",
     "sensitivity.none_left": "--vary {vary}: none of the values can be predicted: {left_out}",
@@ -16,6 +12,6 @@ MESSAGES = {
     "sensitivity.profile": "--vary gpus: a --profile holds for one number of GPUs; use --vary inter-link",
     "sensitivity.values": "--vary {vary}: expected 1 to {most_values} values, not {count}",
     "sensitivity.not_whole": "--vary {vary}: {value!r} is not a whole number from 1",
-    "sensitivity.no_vary": "{field}: say what to vary: {known}",
+    "sensitivity.no_vary": "{field}: say what to vary: --vary {known}",
     "sensitivity.conditions": "conditions: with vary, prices, power and failures have no say; leave them out",
 }

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, WrapValidator
 from pydantic_core import core_schema
 
 from perfmodel.core.records.names import word_of
-from perfmodel.core.units import parse
+from perfmodel.core.units import parse, share
 
 
 def checked_type(one: Any, kind: Any) -> Any:
@@ -64,6 +64,8 @@ def _reader(one: Any) -> Callable[[Any], Any] | None:
         )
     if one.info.unit:
         return lambda value: parse(value, one.unit) if isinstance(value, str) else value
+    if one.is_text:
+        return lambda value: share(value) if isinstance(value, str) else value
     return None
 
 

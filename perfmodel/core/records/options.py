@@ -7,8 +7,9 @@ widgets of a page and the words of the JSON schema.
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from functools import cache, reduce
 from inspect import Parameter, Signature, get_annotations, signature
+from operator import or_
 from types import GenericAlias, NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, NamedTuple, Self, TypeVar, Union, get_args, get_origin
 
@@ -64,6 +65,8 @@ class OptionInfo(NamedTuple):
     """What makes the value of a text, or of what stands for it in Python and JSON; an InputError refuses."""
     form: str = ""
     """How that text is written, in capitals: ``MACHINES:SPEED-UP``."""
+    sent: Callable[[Any, Any], Any] | None = None
+    """What the client sends of a value, from it and the ``Files`` that it takes along."""
     old: str = ""
     """An older name, which keeps working and is not shown."""
     bare: bool = False
@@ -131,6 +134,11 @@ class Declared(NamedTuple):
             enough = least is None or value > least or (value == least and not self.above)
             return enough and (most is None or value <= most)
         return False
+
+    @property
+    def is_text(self) -> bool:
+        """Whether its number may be a text: with its unit, or a share in per cent."""
+        return self.type is float and (self.unit in MEASURED or self.most == 1)
 
     @property
     def label(self) -> str:
@@ -367,8 +375,8 @@ def _plain(annotation: Any) -> tuple[Any, list[Any]]:
         kind, metadata = _plain(inner)
         return kind, metadata + more
     if origin in (Union, UnionType):
-        kinds = [one for one in get_args(annotation) if one is not NoneType]
-        return _plain(kinds[0]) if len(kinds) == 1 else (annotation, [])
+        inner, *others = (_plain(one) for one in get_args(annotation) if one is not NoneType)
+        return reduce(or_, (kind for kind, _ in others), inner[0]), inner[1]
     if origin is Mapping:
         key, value = get_args(annotation)
         return GenericAlias(Mapping, (key, _plain(value)[0])), []

@@ -1,12 +1,13 @@
 """A sensitivity as nested tables: the answer of ``perfmodel sensitivity --json``."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
 from typing_extensions import TypedDict
 
+from perfmodel.core.files.tables import Record as Row
+from perfmodel.core.files.tables import Table, flat
+from perfmodel.core.records.record import Record
 from perfmodel.decide.prices import NodePrice, price_words
 from perfmodel.decide.sensitivity.arms import choices
 from perfmodel.decide.sensitivity.crossovers import crossovers
@@ -87,7 +88,7 @@ class SensitivityCrossover(TypedDict):
     """Its first value after the change; null if there is none."""
 
 
-class SensitivityReport(TypedDict):
+class SensitivityReport(Record, Table):
     """Times in seconds, money in USD; elasticities are percent for each percent."""
 
     title: str
@@ -122,6 +123,14 @@ class SensitivityReport(TypedDict):
     notes: list[str]
     """What to know of it."""
 
+    def records(self) -> list[Row]:
+        """Return a row for each input."""
+        return [flat(row) for row in self.inputs]
+
+    def to_json(self) -> str:
+        """Return what ``perfmodel sensitivity --json`` prints."""
+        return self.model_dump_json()
+
 
 def sensitivity_report(
     result: Sensitivity, catalogue: Catalogue, constants: Calibration
@@ -147,19 +156,19 @@ def sensitivity_report(
     if setting.layout is None:
         maxima = [choice._asdict() for choice in choices(case)]
         turns = [turn._asdict() for turn in crossovers(setting, catalogue, constants)]
-    return {
-        "title": (
+    return SensitivityReport.model_construct(
+        title=(
             f"{setting.workload.id} on {setting.world_size} x {setting.accelerator.id}, {setting.precision}, "
             f"batch {setting.local_batch_size} each, {setting.scenario.strategy}, {model} model"
         ),
-        "model": model,
-        "sample": setting.workload.sample,
-        "unfit": unfit(setting, case.constants),
-        "iteration_time": result.answer.iteration_time,
-        "cost_per_1000_samples": None if cost is None else 1000 * cost,
-        "price": price,
-        "price_words": price_words(case.price) if case.price else None,
-        "inputs": [
+        model=model,
+        sample=setting.workload.sample,
+        unfit=unfit(setting, case.constants),
+        iteration_time=result.answer.iteration_time,
+        cost_per_1000_samples=None if cost is None else 1000 * cost,
+        price=price,
+        price_words=price_words(case.price) if case.price else None,
+        inputs=[
             {
                 "name": row.name,
                 "value": row.value,
@@ -173,13 +182,13 @@ def sensitivity_report(
             }
             for row in result.rows
         ],
-        "counts": counts,
-        "sums": {unit: each.total for unit, each in totals.items()},
-        "sums_together": [unit for unit, each in totals.items() if each.is_together],
-        "maxima": maxima,
-        "crossovers": turns,
-        "notes": _notes(result),
-    }
+        counts=counts,
+        sums={unit: each.total for unit, each in totals.items()},
+        sums_together=[unit for unit, each in totals.items() if each.is_together],
+        maxima=maxima,
+        crossovers=turns,
+        notes=_notes(result),
+    )
 
 
 def sides_words(of: Mapping[str, Any] | None) -> str:

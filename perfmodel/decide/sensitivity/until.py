@@ -2,9 +2,9 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
-from perfmodel.core.choices import LARGEST_WORLD_SIZE
+from perfmodel.core.choices import LARGEST_WORLD_SIZE, Varied
 from perfmodel.core.errors import InputError, refusal
 from perfmodel.core.files.tables import Record as Row
 from perfmodel.core.files.tables import Table
@@ -19,9 +19,6 @@ from perfmodel.model.prediction import Prediction, predict
 from perfmodel.model.prediction.intervals.ratio import chance_above_one, half_width, ratio_between
 from perfmodel.model.setting.named import id_of
 
-Varied = Literal["servers", "inter-link", "nics", "gpus"]
-VARIED: tuple[str, ...] = get_args(Varied)
-USUAL_SHARE = 0.95
 MOST_SERVERS = 64
 MOST_NICS = 16
 MOST_GPUS = 16_384
@@ -110,7 +107,7 @@ AXES: Mapping[str, _Axis] = {
 def enough(
     scenario: Scenario,
     vary: str,
-    until: float = USUAL_SHARE,
+    until: float,
     values: Sequence[int | str] | None = None,
     catalogue: Catalogue | None = None,
     constants: Calibration | None = None,
@@ -120,7 +117,7 @@ def enough(
     Parameters
     ----------
     scenario : all else of the job
-    vary : one of ``VARIED``
+    vary : one of ``Varied``
     until : scaling efficiency [1], above 0 and at most 1
     values : to try; by default up to 64 servers (or as many as there are workers), 16 adapters, 16,384
         accelerators, and the links between nodes that anyone can buy

@@ -226,7 +226,7 @@ class Read(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         """Return the value."""
         try:
             return self.read(value)
-        except InputError as error:
+        except (InputError, click.BadParameter) as error:
             self.fail(str(error), param, ctx)
 
 

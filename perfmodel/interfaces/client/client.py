@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perfmodel.core.errors import InputError, refusal
+from perfmodel.core.errors import InputError
 from perfmodel.core.records.arguments import NUMBER, TABLE, TEXT, expect
 from perfmodel.interfaces.calls import Calls
 from perfmodel.interfaces.client.bodies import body_of, conditions_of, quote_of, scenario_options
@@ -23,10 +23,8 @@ from perfmodel.model.prediction import Prediction
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from perfmodel.decide.comparison import Comparison
     from perfmodel.decide.planning.fleets import Fleets
     from perfmodel.decide.quote import Checked, Quote
-    from perfmodel.decide.sensitivity.until import Enough
     from perfmodel.interfaces.api.predict import Predicted
     from perfmodel.model.options.conditions import Conditions
     from perfmodel.model.options.keywords import SizedOptions
@@ -137,58 +135,6 @@ class Client(Calls):
             if "error" in each:
                 raise refusal_of(each.error)
         return scaling_of(tuple(map(Prediction.model_validate, results)))
-
-    def compare(
-        self,
-        *scenarios: AnyScenario,
-        names: Sequence[str] | None = None,
-        conditions: AnyConditions = None,
-        time_to_target: bool = False,
-        recipe: str | None = None,
-    ) -> Comparison:
-        """Return what ``perfmodel.compare`` does."""
-        from perfmodel.decide.comparison import Case, Comparison
-
-        if any(isinstance(each, Case) for each in scenarios):
-            raise refusal("client.case")
-        files = Files()
-        answer = self._asked(
-            "compare",
-            files,
-            scenarios=[scenario_options(scenario_from(each, {}), files) for each in scenarios],
-            names=None if names is None else list(names),
-            conditions=conditions_of(conditions),
-            time_to_target=time_to_target or None,
-            recipe=recipe,
-        )
-        return Comparison.model_validate(answer)
-
-    def sensitivity(
-        self,
-        scenario: AnyScenario | None = None,
-        conditions: AnyConditions = None,
-        **options: Unpack[SizedOptions],
-    ) -> Report:
-        """Return what ``perfmodel sensitivity --json`` prints."""
-        asked = scenario_from(scenario, options)
-        return Report(self._of_scenario("sensitivity", asked, conditions=conditions_of(conditions)))
-
-    def enough(
-        self,
-        vary: str,
-        scenario: AnyScenario | None = None,
-        *,
-        until: float | str | None = None,
-        values: Sequence[int | str] | None = None,
-        **options: Unpack[SizedOptions],
-    ) -> Enough:
-        """Return what ``perfmodel.enough`` does."""
-        from perfmodel.decide.sensitivity.until import Enough
-
-        asked = {"vary": vary, "until": until, "values": None if values is None else list(values)}
-        return Enough.model_validate(
-            self._of_scenario("sensitivity", scenario_from(scenario, options), **asked)
-        )
 
     def sweep(
         self,

@@ -34,25 +34,25 @@ def page_of_sensitivity(
     scenario, catalogue, conditions : that it was made of
     command : what repeats it, in a shell
     """
-    time = report["iteration_time"]
-    swings = [row for row in report["inputs"] if _swing(row) > LEAST * time]
+    time = report.iteration_time
+    swings = [row for row in report.inputs if _swing(row) > LEAST * time]
     swings.sort(key=_swing, reverse=True)
-    limits = [[limit_words(arm)] for arm in report["maxima"]]
+    limits = [[limit_words(arm)] for arm in report.maxima]
     tables = [
         _inputs(report),
         _counts(report),
         Listing("Which limit sets the time, where there are several", ("",), limits),
     ]
-    turns = [[turn["words"]] for turn in report["crossovers"]]
+    turns = [[turn["words"]] for turn in report.crossovers]
     tables.insert(0, Listing("Where the answer changes", ("",), turns))
     asked = scenario.model_dump(mode="json", exclude_unset=True)
     return Page(
-        question=f"What does the time of an iteration hang on: {report['title']}?",
-        answer=[*([f"The job {report['unfit']}."] if report["unfit"] else []), _decision(swings, time)],
+        question=f"What does the time of an iteration hang on: {report.title}?",
+        answer=[*([f"The job {report.unfit}."] if report.unfit else []), _decision(swings, time)],
         charts=[_tornado(swings[:DRAWN], time)] if swings else [],
         tables=[table for table in tables if table.rows],
-        assumptions=[f"price: {report['price_words']}"] if report["price_words"] else [],
-        notes=report["notes"],
+        assumptions=[f"price: {report.price_words}"] if report.price_words else [],
+        notes=report.notes,
         sources=sources_behind([asked], catalogue, conditions),
         command=command,
     )
@@ -97,12 +97,12 @@ def _tornado(rows: list[dict[str, Any]], time: float) -> Spans:
 
 
 def _inputs(report: SensitivityReport) -> Listing:
-    priced = report["cost_per_1000_samples"] is not None
+    priced = report.cost_per_1000_samples is not None
     columns = ["input", "what it is", "value", "of the time"]
     columns += ["of the cost"] if priced else []
     columns += ["a quarter less", "a quarter more"]
     rows = []
-    for row in report["inputs"]:
+    for row in report.inputs:
         value = value_words(row["value"], row["unit"])
         sides = [sides_words(row["time"]), *([sides_words(row["cost"])] if priced else [])]
         times = ["-" if row[key] is None else show(row[key], "s") for key in ("at_-25%", "at_+25%")]
@@ -113,7 +113,7 @@ def _inputs(report: SensitivityReport) -> Listing:
 def _counts(report: SensitivityReport) -> Listing:
     rows = [
         [words_of(row["name"]), row["meaning"], str(row["value"]), sides_words(row["time"])]
-        for row in report["counts"]
+        for row in report.counts
     ]
     return Listing(
         "Counts, halved and doubled", ("count", "what it is", "value", "of the time"), rows, texts=2

@@ -13,13 +13,10 @@ from perfmodel.core.errors import refusal
 from perfmodel.core.files.attachments import content_of, only_attached
 from perfmodel.core.records.record import Record
 from perfmodel.decide.planning import SearchResult
-from perfmodel.decide.sensitivity.until import USUAL_SHARE, VARIED
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.service import other_requests as other
-from perfmodel.interfaces.service import requests as asked
 from perfmodel.interfaces.service.fleets import OWN, fleets_of, refuse_without_fleet
 from perfmodel.interfaces.service.problems import Mistake, Refused
-from perfmodel.model.options.conditions import Conditions
 
 
 def sweep(request: other.SweepRequest, catalogue: Catalogue) -> bytes:
@@ -80,52 +77,6 @@ def _page(search: SearchResult, limit: int, offset: int) -> dict[str, Any]:
     plans = [search.row(int(index)) for index in order[offset : offset + limit]]
     after = offset + len(plans)
     return {"plans": plans, "next_offset": after if after < len(search) else None}
-
-
-def compare(request: asked.CompareRequest, catalogue: Catalogue) -> bytes:
-    """Answer ``compare``."""
-    from perfmodel.interfaces.api.compare import compare
-
-    conditions = request.conditions
-    tries(len(request.scenarios))
-    return written(
-        compare(
-            *request.scenarios,
-            names=request.names,
-            conditions=conditions,
-            catalogue=catalogue,
-            time_to_target=request.time_to_target,
-            recipe=request.recipe,
-        )
-    )
-
-
-def sensitivity(request: asked.SensitivityRequest, catalogue: Catalogue) -> bytes:
-    """Answer ``sensitivity``: of ``vary`` how much is enough."""
-    from perfmodel.decide.sensitivity import sensitivity
-    from perfmodel.decide.sensitivity.sensitivity_tables import sensitivity_report
-    from perfmodel.model.fitted.calibration import calibration
-
-    conditions = request.conditions or Conditions()
-    if request.vary is not None:
-        return _enough(request, conditions, catalogue)
-    for name in ("until", "values"):
-        if getattr(request, name) is not None:
-            raise refusal("sensitivity.no_vary", name, "vary", known=tuple(VARIED))
-    result = sensitivity(request.scenario(), catalogue, None, conditions)
-    return encoded(sensitivity_report(result, catalogue, calibration()))
-
-
-def _enough(request: asked.SensitivityRequest, conditions: Conditions, catalogue: Catalogue) -> bytes:
-    from perfmodel.interfaces.api.enough import enough
-
-    if conditions != Conditions():
-        raise refusal("sensitivity.conditions", "conditions", "vary")
-    vary: Any = request.vary
-    until: Any = USUAL_SHARE if request.until is None else request.until
-    values: Any = request.values
-    tries(len(values or ()))
-    return written(enough(vary, request.scenario(), until=until, values=values, catalogue=catalogue))
 
 
 def check_quote(request: other.QuoteRequest, catalogue: Catalogue) -> bytes:

@@ -11,11 +11,8 @@ from typing import Any, Literal, NamedTuple
 from perfmodel.core.candidates import TooManyCandidates, at_most
 from perfmodel.core.errors import InputError
 from perfmodel.core.files.attachments import content_of, only_attached
-from perfmodel.decide.comparison import Comparison
 from perfmodel.decide.planning.fleets import Fleets
 from perfmodel.decide.quote.answer import QuoteAnswer
-from perfmodel.decide.sensitivity.sensitivity_tables import SensitivityReport
-from perfmodel.decide.sensitivity.until import Enough
 from perfmodel.hardware.accelerator import Accelerator
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.link import Link
@@ -84,24 +81,6 @@ _SUMMARIES = (
         answers.plan,
         "costly",
         _EXAMPLES["plan"],
-    ),
-    Command(
-        "compare",
-        "Jobs side by side: what changed, by how much, and which is faster or cheaper.",
-        requests.CompareRequest,
-        Comparison,
-        answers.compare,
-        "costly",
-        _EXAMPLES["compare"],
-    ),
-    Command(
-        "sensitivity",
-        "What the time and the cost of an iteration depend on, and where that changes.",
-        requests.SensitivityRequest,
-        SensitivityReport | Enough,
-        answers.sensitivity,
-        "costly",
-        _EXAMPLES["sensitivity"],
     ),
     Command(
         "check-quote",

@@ -5,14 +5,13 @@ range.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic_core import core_schema
 
 from perfmodel.core.choices import LARGEST_WORLD_SIZE
-from perfmodel.core.records.options import Described, OptionInfo, declared
+from perfmodel.core.records.options import Described, declared
 from perfmodel.core.records.record import Within
-from perfmodel.decide.sensitivity.until import MOST_VALUES, Varied
 from perfmodel.model.options.conditions import LARGEST, Conditions
 from perfmodel.model.options.run import MOST_TOKENS, Run
 from perfmodel.model.options.scenario import Scenario
@@ -47,26 +46,6 @@ _Loss = Annotated[float, Within(gt=0, le=2)]
 _Names = Annotated[tuple[str, ...], Within(strict=False)]
 _Price = Annotated[float, Within(gt=0, le=LARGEST)]
 _Tokens = Annotated[float, Within(gt=0, le=MOST_TOKENS)]
-Recipe = Literal["stock", "mlperf", "lars", "lamb", "tokens"]
-
-
-class Share:
-    """A number, or a text with a per cent sign."""
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        """Take either; the command reads the text."""
-        return core_schema.union_schema([core_schema.float_schema(strict=True), core_schema.str_schema()])
-
-
-class NumbersOrNames:
-    """A list of whole numbers, or of names."""
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        """Take either in any place; the command reads them."""
-        one = core_schema.union_schema([core_schema.int_schema(strict=True), core_schema.str_schema()])
-        return core_schema.list_schema(one, min_length=1, max_length=MOST_VALUES)
 
 
 class OfLinks:
@@ -141,52 +120,6 @@ class ScenarioRequest(Scenario):
 ScenarioRequest.__doc__ = _docstring(
     "A training job.", {name: (Request, name) for name in Request.model_fields}
 )
-
-
-class PricedRequest(ScenarioRequest):
-    """A training job, with or without what it costs.
-
-    Parameters
-    ----------
-    conditions : Prices, power and failures: also money, energy and carbon.
-    """
-
-    conditions: Conditions | None = None
-
-
-class SensitivityRequest(PricedRequest):
-    """A training job, and what to say of it: what it depends on, or with ``vary`` how much is enough.
-
-    Parameters
-    ----------
-    vary : Instead: the fewest servers or nics, the slowest inter-link or the most gpus with which it reaches
-        a share of linear scaling.
-    until : [1] That share: a number, or a text such as "95%".  [default: 0.95]
-    values : To try: whole numbers, or names of links.  [default: those that could be had]
-    """
-
-    vary: Annotated[Varied | None, OptionInfo(synonyms={"inter_link": "inter-link"})] = None
-    until: Share | None = None
-    values: NumbersOrNames | None = None
-
-
-class CompareRequest(Request):
-    """Jobs to set beside the first.
-
-    Parameters
-    ----------
-    scenarios : Two or more jobs, each a table of a scenario's options.
-    names : Of the scenarios.  [default: A, B, C]
-    conditions : Prices, power and failures.
-    time_to_target : Also times and costs of training to a published quality.
-    recipe : How training to it goes, which asks for it too.  [default: what goes with each framework]
-    """
-
-    scenarios: Annotated[tuple[Mapping[str, Any], ...], Within(strict=False, min_length=2)]
-    names: _Names | None = None
-    conditions: Conditions | None = None
-    time_to_target: bool = False
-    recipe: Recipe | None = None
 
 
 class _PlanRequest(Request):
