@@ -174,7 +174,7 @@ class _AnsweringByService(Answering):
 
     def check_quote(self, quote: Quote, calibration: str | None) -> list[Checked]:
         with st.spinner("Checking every claim ..."):
-            return self._client.check_quote(quote, calibration=calibration)
+            return self._client.check_quote(quote, calibration=calibration).claims
 
     def layouts(self, **options: Any) -> Layouts:
         return self._client.layouts(**options)

@@ -15,7 +15,6 @@ import tempfile
 import traceback
 from collections import Counter
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,7 +22,7 @@ import click
 from click.testing import CliRunner
 
 from perfmodel.hardware.catalogue.store import Catalogue
-from perfmodel.interfaces.cli import COMMANDS, main
+from perfmodel.interfaces.cli import COMMANDS, command_of, main
 
 LONGEST = 60
 """Seconds of one command on a busy machine; they are counted, and do not fail."""
@@ -163,7 +162,7 @@ def commands() -> dict[tuple[str, ...], list[Option]]:
     """Return the options of every command, by its words."""
     found: dict[tuple[str, ...], list[Option]] = {}
     for name in COMMANDS:
-        command = import_module(f"perfmodel.interfaces.cli.{name.replace('-', '_')}").command
+        command = command_of(name)
         inside = getattr(command, "commands", None)
         for words, each in (
             [((name, part), inside[part]) for part in inside] if inside else [((name,), command)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator
-from importlib import import_module
 from typing import Any
 
 import click
@@ -13,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from perfmodel import Scenario, sweep
-from perfmodel.interfaces.cli import COMMANDS, main
+from perfmodel.interfaces.cli import COMMANDS, command_of, main
 from perfmodel.interfaces.cli.types import Counts, Names
 from perfmodel.model.options.scenario import SHORT
 
@@ -48,7 +47,7 @@ def commands() -> Iterator[tuple[str, click.Command]]:
             yield from below(f"{name} {one}", its)
 
     for name in COMMANDS:
-        yield from below(name, import_module(f"perfmodel.interfaces.cli.{name.replace('-', '_')}").command)
+        yield from below(name, command_of(name))
 
 
 def shown(option: click.Option) -> list[str]:

@@ -2,16 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 
 from perfmodel.interfaces.command import Command
 
-NAMES = ("compression", "downpour", "explain", "learning-rate", "model-parallel", "servers")
+NAMES = (
+    "check-quote",
+    "cite",
+    "compression",
+    "downpour",
+    "emulate",
+    "explain",
+    "learning-rate",
+    "model-parallel",
+    "schema",
+    "servers",
+    "specs",
+    "specs check",
+    "trace diff",
+    "trace report",
+    "trace summary",
+    "workloads",
+)
+
+
+OF_SHELL_ALONE: Mapping[str, str] = {
+    "app": "it opens pages in a browser",
+    "serve": "it is the service",
+}
+"""Commands of the shell that are in no other interface, and why."""
+GROUPS: Mapping[str, str] = {
+    "specs": "Hardware and software: list it, show where each number comes from, check the files.\n\n"
+    "Example: perfmodel specs show v100-sxm2-16gb",
+    "trace": "What happened in a step, from a file of PyTorch Profiler, Nsight Systems or nccl-tests.",
+    "workloads": "Networks: list them, show their layers, list how they are trained.\n\n"
+    "Example: perfmodel workloads show resnet50",
+}
+"""Groups of commands in the shell, with their help; ``specs check`` is one of ``specs``."""
 
 
 def command(name: str) -> Command:
     """Return a command of ``NAMES``."""
-    module = import_module(f"perfmodel.interfaces.commands.{name.replace('-', '_')}")
+    module = import_module(f"perfmodel.interfaces.commands.{name.replace('-', '_').replace(' ', '_')}")
     one: Command = module.COMMAND
     return one
 
@@ -19,3 +52,8 @@ def command(name: str) -> Command:
 def commands() -> list[Command]:
     """Return every command, in the order of their names."""
     return [command(name) for name in NAMES]
+
+
+def members(group: str) -> list[str]:
+    """Return the names of the commands of a group."""
+    return [name for name in NAMES if name == group or name.startswith(f"{group} ")]

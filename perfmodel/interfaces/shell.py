@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from perfmodel.core.records.options import Declared, Described, declared
 from perfmodel.core.records.record import REQUIRED
 from perfmodel.interfaces.cli.options import catalogue_from, option_of, specs_option
 from perfmodel.interfaces.cli.report import typed_command
-from perfmodel.interfaces.cli.types import type_of, types_of
+from perfmodel.interfaces.cli.types import type_of
 from perfmodel.interfaces.command import Command, Context
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.scenario import laid_over
@@ -37,7 +37,7 @@ class Shell(click.Command):
         sections: dict[str, list[tuple[str, str]]] = {}
         for each in self.get_params(ctx):
             record = each.get_help_record(ctx)
-            if record is not None:
+            if record is not None and isinstance(each, click.Option):
                 sections.setdefault(self.headings.get(str(each.name), ""), []).append(record)
         rest = sections.pop("", [])
         for heading, records in (*sections.items(), ("Options", rest)):
@@ -64,7 +64,7 @@ def click_command(one: Command) -> click.Command:
             text = one.forms[form].text(answer, request)
             click.echo(text, nl=not text.endswith("\n"))
         else:
-            one.text(answer, request)
+            one.text(answer, request, *([context] if one.needs_context else []))
             for name, file in files.items():
                 if note := one.writes[name].note:
                     click.echo(f"{note}: {file}")
@@ -83,7 +83,7 @@ def _decorators(one: Command, fields: Mapping[str, Declared]) -> list[Decorator]
     """Return what gives a function its parameters, in the order of the help."""
     made: list[Decorator] = [_argument(fields[name]) for name in one.arguments]
     options = _flat({name: each for name, each in fields.items() if name not in one.arguments})
-    made += [option_of(each, **({"required": True} if each.default is REQUIRED else {})) for each in options]
+    made += [option_of(each, **_settings(each)) for each in options]
     tables = [each for each in fields.values() if _is_table(each) and each.default is None]
     if any(each.type is Conditions and not each.info.only for each in tables):
         made.append(click.option("--cost", COST, is_flag=True, help="Also money, energy and carbon."))
@@ -93,13 +93,19 @@ def _decorators(one: Command, fields: Mapping[str, Declared]) -> list[Decorator]
     if one.hardware:
         made.append(specs_option)
     made += [
-        click.option(f"--{name}", name, metavar=each.metavar, help=each.words)
+        click.option(f"--{name}", name, metavar=each.metavar, help=each.words, required=each.required)
         for name, each in one.writes.items()
     ]
     return made + [
         click.option(f"--{name}", f"as_{name}", is_flag=True, help=form.words)
         for name, form in one.forms.items()
     ]
+
+
+def _settings(one: Declared) -> dict[str, bool]:
+    """Return settings of an option: of values that may hold commas each has an option of its own."""
+    required = {"required": True} if one.default is REQUIRED else {}
+    return required | ({"multiple": True} if one.many and one.info.commas else {})
 
 
 def _flat(fields: Mapping[str, Declared]) -> list[Declared]:
@@ -120,10 +126,10 @@ def _is_table(one: Declared) -> bool:
 
 
 def _argument(one: Declared) -> Decorator:
-    """Return an argument, by its name in capitals."""
-    kind: Any = (types_of if one.many else type_of)(one)
-    required = one.default is REQUIRED
-    return click.argument(one.field, metavar=one.name.upper(), type=kind, required=required)
+    """Return an argument, by its form or its name in capitals; of many values each is a word."""
+    required, words = one.default is REQUIRED, -1 if one.many else 1
+    metavar = one.info.form or one.name.upper()
+    return click.argument(one.field, metavar=metavar, type=type_of(one), required=required, nargs=words)
 
 
 def _form(one: Command, options: dict[str, Any]) -> str | None:
@@ -156,8 +162,7 @@ def _request(
     return made if one.typed is None else made.request()
 
 
-def click_group(name: str, summary: str, members: Sequence[Command]) -> click.Group:
-    """Return a group of commands: ``trace summary``, ``trace timeline``."""
-    return click.Group(
-        name, {each.name.rpartition(" ")[2]: click_command(each) for each in members}, help=summary
-    )
+def click_group(name: str, words: str, members: Iterable[Command]) -> click.Group:
+    """Return a group of commands: ``trace summary``, ``trace diff``."""
+    each = [line for one in members for line in one.in_shell]
+    return click.Group(name, {one.name.rpartition(" ")[2]: click_command(one) for one in each}, help=words)

@@ -36,10 +36,12 @@ def stub() -> str:
         f"\ndef {one.function}({_parameters(parameters_of(one))}) -> {_answer(one)}:\n"
         f"{indent(_quoted(docstring_of(one)), '    ')}\n"
         for one in every
+        if "python" not in one.without
     )
     methods = "".join(
         f"\n    def {one.function}({_parameters(parameters_of(one), client=True)}) -> {_answer(one)}: ...\n"
         for one in every
+        if "http" not in one.without
     )
     text = f"{functions}{OF_CLIENT}{methods}"
     return f"{HEAD}\n{_imports(every, text)}{text}"

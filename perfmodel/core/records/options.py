@@ -63,6 +63,8 @@ class OptionInfo(NamedTuple):
     """How that text is written, in capitals: ``MACHINES:SPEED-UP``."""
     old: str = ""
     """An older name, which keeps working and is not shown."""
+    sent: Callable[[Any, Any], Any] | None = None
+    """What the client sends of a value, from it and the ``Files`` that it takes along."""
 
 
 class Declared(NamedTuple):

@@ -24,7 +24,7 @@ import click  # noqa: E402
 from perfmodel import __version__  # noqa: E402
 from perfmodel.core.errors import InputError, brief, unknown_name  # noqa: E402
 from perfmodel.interfaces.cli.report import WORDS  # noqa: E402
-from perfmodel.interfaces.register import NAMES, command  # noqa: E402
+from perfmodel.interfaces.register import GROUPS, NAMES, command, members  # noqa: E402
 
 COMMANDS = (
     "app",
@@ -62,6 +62,10 @@ ENDINGS = ("SIGTERM", "SIGHUP")
 
 def command_of(name: str) -> click.Command:
     """Return one of ``COMMANDS``."""
+    if name in GROUPS:
+        from perfmodel.interfaces.shell import click_group
+
+        return click_group(name, GROUPS[name], map(command, members(name)))
     if name in NAMES:
         from perfmodel.interfaces.shell import click_command
 

@@ -52,8 +52,14 @@ class Files:
         ------
         InputError : a file that cannot be read
         """
-        kinds = _naming(declared(request))
-        return {name: self._each(kinds.get(name), value) for name, value in given.items()}
+        fields = declared(request)
+        kinds = _naming(fields)
+        return {
+            name: sent(value, self)
+            if name in fields and (sent := fields[name].info.sent)
+            else self._each(kinds.get(name), value)
+            for name, value in given.items()
+        }
 
     def of_law(self, text: Any) -> Any:
         """Return the text of a law of times, of which ``empirical:FILE`` has a file."""

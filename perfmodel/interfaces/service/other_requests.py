@@ -10,8 +10,7 @@ from perfmodel.core.records.options import Described
 from perfmodel.core.records.record import Within
 from perfmodel.core.updates import USUAL_LOCAL_STEPS
 from perfmodel.equations.sgd_variants import Variant
-from perfmodel.hardware.catalogue.kinds import Kind
-from perfmodel.interfaces.service.requests import Count, FileName, Request
+from perfmodel.interfaces.service.requests import Count, Request
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.scenario import Scenario
 
@@ -37,16 +36,6 @@ class Amounts:
         """Take one or several."""
         one = Amount.__get_pydantic_core_schema__(source, handler)
         return core_schema.union_schema([one, core_schema.list_schema(one, min_length=1, max_length=1000)])
-
-
-class TableOrName:
-    """A table, or a name."""
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        """Take either."""
-        table = core_schema.dict_schema(core_schema.str_schema(), core_schema.any_schema())
-        return core_schema.union_schema([table, core_schema.str_schema(strict=True)])
 
 
 class LayoutsRequest(Request):
@@ -156,40 +145,6 @@ class StragglersRequest(Request):
     server_time: Amount = 0.0  # type: ignore[assignment]
 
 
-class QuoteRequest(Request):
-    """A proposal whose claims are to be checked.
-
-    Parameters
-    ----------
-    quote : What a quote's file holds, as a table; or the name of an example, or of one of files.
-    calibration : What your own runs taught: one of files.
-    """
-
-    quote: TableOrName
-    calibration: str | None = None
-
-
-class TraceRequest(Request):
-    """Profiler's files of one job.
-
-    Parameters
-    ----------
-    traces : What each file holds, by its name: the text, or the JSON itself of a Chrome trace.
-    skip : [1] Steps at the start to leave out.
-    accelerators : What the GPUs are, where a file does not say.
-    workload : Network of the job: adds what the model recommends.
-    local_batch_size : [samples] Samples per accelerator of the job: tries larger ones.
-    precision : Arithmetic of the job: tries others.
-    """
-
-    traces: Annotated[Mapping[FileName, Any], Within(min_length=1)]
-    skip: Annotated[int, Within(ge=0, le=1_000_000, strict=True)] = 0
-    accelerators: Annotated[tuple[str, ...], Within(strict=False)] = ()
-    workload: str | None = None
-    local_batch_size: _Samples | None = None
-    precision: str | None = None
-
-
 class ValidateRequest(Described):
     """Measured runs that come with the package.
 
@@ -205,36 +160,6 @@ class ValidateRequest(Described):
     kind: Literal["training", "transformers", "collectives", "mlperf", "claims"] = "training"
     mode: Literal["specs", "anchored", "anchored-machine"] = "specs"
     out_of_sample: Annotated[bool, Within(strict=True)] = False
-
-
-class SpecsRequest(Request):
-    """Hardware or software to list or to show.
-
-    Parameters
-    ----------
-    kind : What to list.
-    name : One accelerator, node, link or software to show instead.
-    """
-
-    kind: Kind = "accelerators"
-    name: str | None = None
-
-
-class WorkloadsRequest(Request):
-    """Networks to list or to show.
-
-    Parameters
-    ----------
-    word : Only those whose name has it; with recipes of one network, or one recipe.
-    name : One network to show instead, layer by layer; may be one of files.
-    sequence_length : [tokens] Tokens of one sample, with name.
-    recipes : How networks are trained instead: what was published of each recipe, a row for each batch.
-    """
-
-    word: _Name | None = None
-    name: str | None = None
-    sequence_length: Count | None = None
-    recipes: Annotated[bool, Within(strict=True)] = False
 
 
 class SweepRequest(Request):
