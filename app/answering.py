@@ -182,7 +182,8 @@ class _AnsweringByService(Answering):
 
     def check_quote(self, quote: Quote, calibration: str | None) -> list[Checked]:
         with st.spinner("Checking every claim ..."):
-            return self._client.check_quote(quote, calibration=calibration)
+            answer: Any = self._client.check_quote(quote, calibration=calibration)  # of one quote
+            return list(answer.claims)
 
     def layouts(self, **options: Any) -> Layouts:
         return self._client.layouts(**options)

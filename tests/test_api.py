@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 from dataclasses import asdict
-from typing import get_type_hints
+from typing import Any, get_type_hints
 
 import pytest
 
@@ -15,8 +15,15 @@ import perfmodel
 from perfmodel.core.errors import InputError, MissingPackage
 from perfmodel.core.files.tables import Table
 from perfmodel.decide.planning.goal import SHARED
+from perfmodel.interfaces.register import command
 from perfmodel.model.options.keywords import RunOptions, SizedOptions
 from perfmodel.model.prediction.result import Interval
+
+
+def body(name: str) -> dict[str, Any]:
+    """Return the first example of a command over HTTP."""
+    return dict(next(iter(command(name).bodies.values())))
+
 
 CALLS = {
     "predict": "predict(workload='resnet50', gpus=32)",
@@ -36,6 +43,15 @@ CALLS = {
     "model_parallel": "model_parallel('image', [81])",
     "validate": "validate('collectives')",
     "calibrate": "calibrate(times=TIMES, local_batch_size=32)",
+    "check_quote": "check_quote('dgx-a100-petaflops')",
+    "cite": "cite(gpus=2)",
+    "emulate": "emulate(gpus=2, steps=1, speed=1e9)",
+    "hardware": "hardware('links')",
+    "networks": "networks('bert')",
+    "schema": "schema('servers')",
+    "specs_check": "specs_check()",
+    "trace_diff": f"trace_diff(**{body('trace diff')})",
+    "trace_summary": f"trace_summary(**{body('trace summary')})",
     "compare": "compare({'gpus': 1}, {'gpus': 2})",
     "sensitivity": "sensitivity(gpus=16)",
     "explain": "explain(perfmodel.Scenario(world_size=2))",
@@ -69,7 +85,7 @@ for call in {list(CALLS.values())}:
 
 def test_every_function_has_a_call():
     functions = {name for name in perfmodel.__all__ if name.islower()}
-    assert set(CALLS) == functions - {"check_quote", "read_quote", "workload"}
+    assert set(CALLS) == functions - {"read_quote", "workload"}
 
 
 TABLES = {

@@ -111,7 +111,6 @@ CALLS = {
     ],
     "collective": [{"ranks": 16, "size": ["1KB", 1e9], "node": "dgx-a100-40gb"}],
     "learning_rate": [{"global_batch_size": 8192}, (0.2, 512, 1024, {"noise_scale": 2e4})],
-    "check_quote": [],
     "validate": [("claims", {})],
 }
 """Arguments of each call, those by name in a table at the end; names of files are put into the folder."""
@@ -201,7 +200,7 @@ def test_many_predictions_and_what_is_asked_beside_one_take_files(client, files,
     beside, here = client.predicted(job, **asked), predicted(job, Catalogue.built_in(), **asked)
     assert json.loads(beside.to_json()) == json.loads(here.to_json())
     assert client.sensitivity(job).title == client.sensitivity(gpus=8, jitter=LAW).title
-    assert client.workloads(name=NET)["parameters"] == perfmodel.workload(NET).parameters
+    assert client.workloads(name=NET).parameters == perfmodel.workload(NET).parameters
 
 
 def test_a_distribution_of_python_goes_as_it_is(client):

@@ -435,19 +435,19 @@ def test_sources_are_those_of_what_ran():
     here = case_of(scenario, BUILT_IN, calibration(), Conditions())
     result = derivation(here)
     ran, found = result.trace.ran, sources_of(here, result, BUILT_IN)
-    keys = {source["key"] for source in found if source["kind"] == "formula"}
+    keys = {source.key for source in found if source.kind == "formula"}
     assert keys == {key for name in ran for key in FORMULAS[name].cites}
     assert {"patarasuk2009", "williams2009", "li2020"} <= keys
-    price = next(source for source in found if source["kind"] == "price")
-    assert price["date"]
-    assert "24.48" in price["used_for"][0]
-    specs = {source["key"].partition("/")[0] for source in found if source["kind"] == "spec"}
+    price = next(source for source in found if source.kind == "price")
+    assert price.date
+    assert "24.48" in price.used_for[0]
+    specs = {source.key.partition("/")[0] for source in found if source.kind == "spec"}
     assert {"v100-sxm2-16gb", "aws-25g", "aws-p3.16xlarge"} <= specs
     assert "a100-sxm4-40gb" not in specs
-    flow = next(s for s in found if "flow_bandwidth" in s["used_for"])
-    assert flow["url"].startswith("https://")
+    flow = next(s for s in found if "flow_bandwidth" in s.used_for)
+    assert flow.url.startswith("https://")
     assert all(line.partition(": ")[2] for line in assumed_of(here, result, BUILT_IN))
-    assert any(source["key"] == "calibration.json" for source in found)
+    assert any(source.key == "calibration.json" for source in found)
 
 
 def test_numbers_and_facts_are_cited_where_they_are_taken():
@@ -456,7 +456,7 @@ def test_numbers_and_facts_are_cited_where_they_are_taken():
     def taken(**options):
         case = case_of(Scenario(**options), BUILT_IN, calibration(), Conditions())
         result = derivation(case)
-        used = {each["key"]: each["used_for"] for each in sources_of(case, result, BUILT_IN)}
+        used = {each.key: each.used_for for each in sources_of(case, result, BUILT_IN)}
         return used, assumed_of(case, result, BUILT_IN)
 
     of_library, assumed = taken(world_size=32)
@@ -474,7 +474,7 @@ def test_numbers_and_facts_are_cited_where_they_are_taken():
 def test_a_users_own_measurement_is_cited():
     asked = Scenario(anchor="iteration_time=0.145s@1")
     here = case_of(asked, BUILT_IN, calibration(), Conditions())
-    assert "iteration_time=0.145s@1" in sources_of(here, derivation(here), BUILT_IN)[-1]["cited"]
+    assert "iteration_time=0.145s@1" in sources_of(here, derivation(here), BUILT_IN)[-1].cited
 
 
 def run(*args):

@@ -207,7 +207,7 @@ def test_cite_names_the_sources_of_learned_numbers():
 
     def cited(**options: Any) -> dict[str, list[str]]:
         case = case_of(Scenario(**options), catalogue, calibration(), Conditions())
-        return {each["key"]: each["used_for"] for each in sources_of(case, derivation(case), catalogue)}
+        return {each.key: each.used_for for each in sources_of(case, derivation(case), catalogue)}
 
     shared = cited(
         workload="gpt3-175b",

@@ -11,15 +11,19 @@ from click.testing import CliRunner
 
 import perfmodel
 from perfmodel.core.errors import InputError
+from perfmodel.core.records.options import declared
+from perfmodel.evidence.traces.timeline import write_timeline
 from perfmodel.interfaces import stub
 from perfmodel.interfaces.cli import COMMANDS as OF_SHELL
 from perfmodel.interfaces.cli import main
-from perfmodel.interfaces.register import NAMES, OF_HAND, command, commands
+from perfmodel.interfaces.register import NAMES, OF_HAND, OF_SHELL_ALONE, command, commands
 from perfmodel.interfaces.service.commands import answer
 from perfmodel.interfaces.service.problems import Refused
 from tests.clients import served
 
-BODIES = [(name, words) for name in NAMES for words in command(name).bodies]
+BODIES = [(one.name, words) for one in commands() if "http" not in one.without for words in one.bodies]
+FUNCTIONS = [one.name for one in commands() if "python" not in one.without]
+LINES = [line for one in commands() for line in one.in_shell]
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +39,9 @@ def function(name: str) -> Any:
 
 def test_the_register_is_sorted_and_in_the_shell():
     assert list(NAMES) == sorted(NAMES)
-    assert {name for name in NAMES if "shell" not in command(name).without} <= set(OF_SHELL)
+    heads = {name.partition(" ")[0] for name in NAMES}
+    assert heads <= set(OF_SHELL)
+    assert OF_SHELL_ALONE.keys() <= set(OF_SHELL) - heads
 
 
 @pytest.mark.parametrize(("name", "words"), BODIES)
@@ -52,11 +58,11 @@ def test_python_http_and_client_agree(name, words, client):
 
 
 FORMS = [
-    (line, form)
-    for name in NAMES
-    for line in command(name).examples
-    for form in ("", *command(name).forms)
-    if not (form and any(f"--{each}" in line for each in command(name).forms))
+    (example, form)
+    for line in LINES
+    for example in line.examples
+    for form in ("", *line.forms)
+    if not form or f"--{form}" not in example
 ]
 
 
@@ -73,13 +79,15 @@ def folder(tmp_path_factory):
 @pytest.mark.parametrize(("line", "form"), FORMS)
 def test_examples_of_the_shell_answer_in_every_form(line, form, folder, monkeypatch):
     monkeypatch.chdir(folder)
+    for name in ("my_trace.json", "step.json"):
+        write_timeline(folder / name, perfmodel.predict(gpus=2))
     result = CliRunner().invoke(main, [*shlex.split(line)[1:], *([f"--{form}"] if form else [])])
     assert result.exit_code in (0, 1), result.output
     assert result.stdout.strip()
     assert form != "json" or json.loads(result.stdout)
 
 
-@pytest.mark.parametrize("name", sorted({*NAMES} - {*OF_HAND}))
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_function_refuses_what_is_unknown_in_one_line(name):
     body = next(iter(command(name).bodies.values()))
     with pytest.raises(InputError, match="unknown option 'no_such'"):
@@ -91,7 +99,7 @@ def test_a_function_refuses_what_is_unknown_in_one_line(name):
 
 BOUNDED = [
     (name, one)
-    for name in NAMES
+    for name in FUNCTIONS
     for one in command(name).fields.values()
     if one.least is not None and one.type in (int, float)
 ]
@@ -104,13 +112,15 @@ def test_a_number_out_of_its_range_is_refused_by_field_everywhere(name, one):
     body = {**next(iter(command(name).bodies.values())), field: [wrong] if one.many else wrong}
     with pytest.raises(InputError, match=field):
         function(name)(**body)
-    with pytest.raises(Refused) as refused:
-        answer(command(name).path, json.dumps(body).encode())
-    assert refused.value.mistakes[0].field.startswith(field)
-    if "shell" not in command(name).without:
-        done = CliRunner().invoke(main, [*shlex.split(name), f"--{one.name}", str(wrong)])
-        assert done.exit_code == 2
-        assert f"--{one.name}" in done.stderr
+    if "http" not in command(name).without:
+        with pytest.raises(Refused) as refused:
+            answer(command(name).path, json.dumps(body).encode())
+        assert refused.value.mistakes[0].field.startswith(field)
+    for line in command(name).in_shell:
+        if one.field in declared(line.typed or line.request):
+            done = CliRunner().invoke(main, [*shlex.split(line.name), f"--{one.name}", str(wrong)])
+            assert done.exit_code == 2
+            assert f"--{one.name}" in done.stderr
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -125,4 +135,4 @@ def test_the_stub_is_what_the_register_makes():
 
 
 def test_names_of_functions_are_no_others():
-    assert {one.function for one in commands()} <= set(perfmodel.__all__)
+    assert {command(name).function for name in FUNCTIONS} <= set(perfmodel.__all__)

@@ -533,7 +533,7 @@ def test_report_of_links_nodes_and_prices(tmp_path):
     assert ("nodes/box", "unreadable") in codes
     assert ("nodes/dgx-1v", "peer_graph") in codes
     later = report(CATALOGUE, TODAY + timedelta(days=400))
-    assert ("instances", "stale", "AWS p3.16xlarge") in {finding[:3] for finding in later}
+    assert ("instances", "stale", "AWS p3.16xlarge") in {(each.id, each.kind, each.code) for each in later}
 
 
 SHIPPED = {

@@ -7,11 +7,13 @@ not reported again; an acceptance that no longer matches anything is reported in
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import date
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from perfmodel.core.errors import InputError
+from perfmodel.core.files.tables import ListAnswer
 from perfmodel.core.records.names import port_speed
 from perfmodel.hardware.accelerator import Accelerator
 from perfmodel.hardware.catalogue.kinds import Kind as Catalogued
@@ -48,15 +50,22 @@ NVLINK_RATES = {1: 20e9, 2: 25e9, 3: 25e9, 4: 25e9, 5: 50e9}
 """One link of each generation, one direction [B/s]."""
 
 
-class Finding(NamedTuple):
+@dataclass(frozen=True, order=True)
+class Finding:
     """One finding about one file."""
 
     id: str
     """The file, as ``accelerators/k80``; or ``instances``."""
     kind: Kind
+    """How bad it is."""
     code: str
     """Write it into the file's ``accepted`` to silence the finding."""
     message: str
+    """What was found."""
+
+
+class Findings(ListAnswer[Finding]):
+    """Findings, sorted by file."""
 
 
 _OF_MAGNITUDE = "magnitude of "

@@ -77,6 +77,10 @@ class SourcedSpec(Spec):
     accepted: Annotated[tuple[str, ...], Within(strict=False)] = ()
     """Findings of ``perfmodel specs check`` that a person has accepted, by their codes."""
 
+    def to_json(self) -> str:
+        """Return what ``perfmodel specs show --json`` prints."""
+        return self.model_dump_json(exclude_defaults=True)
+
     def statements(self) -> Iterator[tuple[str, Provenance]]:
         """Everything of the file that carries its provenance, by key (``peak_flops.fp16``)."""
         for field in type(self).model_fields:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from perfmodel.interfaces.command import function_name
 from perfmodel.interfaces.function import function_of, given_by
 from perfmodel.interfaces.register import NAMES, OF_HAND, command
 
-_BY_FUNCTION = {name.replace("-", "_").replace(" ", "_"): name for name in NAMES if name not in OF_HAND}
+_BY_FUNCTION = {function_name(name): name for name in NAMES if name not in OF_HAND}
 
 
 @cache
@@ -16,7 +17,10 @@ def __getattr__(name: str) -> Any:
     """Return the function of a command (PEP 562)."""
     if name not in _BY_FUNCTION:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return function_of(command(_BY_FUNCTION[name]))
+    one = command(_BY_FUNCTION[name])
+    if reason := one.without.get("python"):
+        raise AttributeError(f"perfmodel.{name}: {reason}")
+    return function_of(one)
 
 
 class _Call:
@@ -29,6 +33,8 @@ class _Call:
         if client is None:
             return self
         one = command(self.name)
+        if reason := one.without.get("http"):
+            raise AttributeError(f"{one.function}: {reason}")
 
         def call(*values: Any, **options: Any) -> Any:
             return client.answer_of(self.name, given_by(one, values, options))

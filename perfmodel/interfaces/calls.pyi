@@ -1,16 +1,30 @@
 """Made by ``python -m perfmodel.interfaces.stub`` from the register of commands."""
 
 from collections.abc import Mapping, Sequence
+from perfmodel.core.files.tables import Report
 from perfmodel.decide.comparison import Comparison
+from perfmodel.decide.explanations.citations import Citations
 from perfmodel.decide.explanations.write import Explanation
+from perfmodel.decide.quote.answer import ExampleQuotes, QuoteAnswer
 from perfmodel.decide.sensitivity.sensitivity_tables import SensitivityReport
 from perfmodel.decide.sensitivity.until import Enough
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.sgd_variants import StragglerPrediction
+from perfmodel.evidence.recipe_rows import Recipes
+from perfmodel.evidence.spec_quality import Findings
+from perfmodel.evidence.traces.answer import TraceDifference, TraceSummary
+from perfmodel.evidence.traces.emulate import Emulation
+from perfmodel.hardware.accelerator import Accelerator
+from perfmodel.hardware.catalogue.kinds import SpecList
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.link import Link
+from perfmodel.hardware.node import Node
+from perfmodel.hardware.software import Software
 from perfmodel.interfaces.api.layouts import Layouts
+from perfmodel.interfaces.commands.check_quote import AnyQuote
 from perfmodel.interfaces.commands.compare import Job
 from perfmodel.interfaces.commands.model_parallel import Point
+from perfmodel.interfaces.commands.trace_summary import AnyTraces
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.keywords import Options, SizedOptions
@@ -24,6 +38,7 @@ from perfmodel.model.prediction.training.distbelief import Downpour, ModelSpeedu
 from perfmodel.model.prediction.training.learning_rates import LearningRates
 from perfmodel.model.prediction.training.servers import Arrangements
 from perfmodel.model.prediction.training.stragglers import Stragglers
+from perfmodel.workloads.listing import NetworkList, NetworkTable
 from typing import Any, Literal, Unpack, overload
 
 def adaptive_synchrony(
@@ -62,6 +77,66 @@ def adaptive_synchrony(
     >>> first, *_, last = adaptive_synchrony(workers=16, communication_time="0.5s").choices
     >>> first.k_sync < last.k_sync, first.local_steps > last.local_steps
     (True, True)
+    """
+
+def check_quote(
+        quote: AnyQuote | None = ...,
+        *,
+        examples: bool = ...,
+        where: str = ...,
+        calibration: str | None = ...,
+        catalogue: Catalogue | None = ...,
+    ) -> QuoteAnswer | ExampleQuotes:
+    """Check every claim of a quote against physics, the model's 80 % interval and measured runs.
+
+    Parameters
+    ----------
+    quote : What a quote's file holds, as a table; or the name of an example, or of a file.
+    examples : Instead: list the quotes that come with the package.
+    where : What errors call the quote.  [default: quote]
+    calibration : What your own runs taught, for every claim: a file of perfmodel calibrate --data.
+    catalogue : hardware to choose from; by default what comes with the package
+
+    Raises
+    ------
+    InputError : no quote, a scenario that cannot be predicted, or a claim that its workload cannot have; the
+        message names the quote and the claim
+
+    Examples
+    --------
+    Eight V100 cannot train a million images per second:
+
+    >>> from perfmodel import check_quote
+    >>> claim = {"quantity": "images_per_second", "value": 1e6}
+    >>> check_quote({"title": "Too good", "scenario": {"gpus": 8}, "claims": [claim]})[0].verdict
+    'impossible'
+    """
+
+def cite(
+        scenario: Scenario | Mapping[str, Any] | None = ...,
+        *,
+        conditions: Conditions | None = ...,
+        catalogue: Catalogue | None = ...,
+        **options: Unpack[SizedOptions],
+    ) -> Citations:
+    """Return the sources of the formulas, specs, prices and constants that a prediction used.
+
+    Parameters
+    ----------
+    scenario : a training job, or its options by name; None is the usual
+    conditions : Prices, power and failures: also money, energy and carbon.
+    catalogue : hardware to choose from; by default what comes with the package
+    options : of a scenario, laid over it; either batch size takes the place of the other
+
+    Raises
+    ------
+    InputError : an unknown name or option, or options that do not go together
+
+    Examples
+    --------
+    >>> from perfmodel import cite
+    >>> [source.key for source in cite(gpus=4).sources if source.kind == "software"]
+    ['pytorch/amp-note', 'pytorch/ddp-note', 'pytorch/zero-grad']
     """
 
 @overload
@@ -332,6 +407,39 @@ def downpour(
     18.0
     """
 
+def emulate(
+        scenario: Scenario | Mapping[str, Any] | None = ...,
+        *,
+        steps: int = ...,
+        seed: int = ...,
+        speed: float = ...,
+        catalogue: Catalogue | None = ...,
+        **options: Unpack[SizedOptions],
+    ) -> Emulation:
+    """Return predicted steps, which sleep as long as they take while somebody goes through them.
+
+    Try a loop, a scheduler or a dashboard without a GPU; ``Emulator`` also sleeps through single phases.
+
+    Parameters
+    ----------
+    scenario : a training job, or its options by name; None is the usual
+    steps : [1] Iterations.  [default: 10]
+    seed : [1] Of the jitter.  [default: 0]
+    speed : [1] Times faster than in reality.  [default: 1]
+    catalogue : hardware to choose from; by default what comes with the package
+    options : of a scenario, laid over it; either batch size takes the place of the other
+
+    Raises
+    ------
+    InputError : an unknown name or option, or options that do not go together
+
+    Examples
+    --------
+    >>> from perfmodel import emulate
+    >>> [step.number for step in emulate(gpus=8, steps=3, speed=1000)]
+    [1, 2, 3]
+    """
+
 def enough(
         vary: Literal['servers', 'inter-link', 'nics', 'gpus'],
         scenario: Scenario | Mapping[str, Any] | None = ...,
@@ -547,6 +655,27 @@ def scale(
     1.0
     """
 
+def schema(
+        name: str | None = ...,
+    ) -> Report:
+    """Return the JSON Schema of a command over HTTP, or of all of them an OpenAPI document.
+
+    Parameters
+    ----------
+    name : Command, as its address has it: predict, trace/summary.  [default: all]
+
+    Raises
+    ------
+    InputError : no such command
+    MissingPackage : what the service needs is not installed
+
+    Examples
+    --------
+    >>> from perfmodel import schema
+    >>> "workers" in schema("servers").components["schemas"]["ServersRequest"]["properties"]
+    True
+    """
+
 def sensitivity(
         scenario: Scenario | Mapping[str, Any] | None = ...,
         *,
@@ -613,6 +742,54 @@ def servers(
     >>> times = {row.name: row.time for row in servers(workers=64, servers=64, gradient_size="10GB").rows}
     >>> round(times["apart, in blocks"], 2), round(times["none: a ring"], 2)
     (3.73, 7.36)
+    """
+
+def hardware(
+        kind: Literal['accelerators', 'nodes', 'links', 'software'] = ...,
+        *,
+        name: str | None = ...,
+        catalogue: Catalogue | None = ...,
+    ) -> Accelerator | Node | Link | Software | SpecList:
+    """Return the hardware or software of a kind, or one by its name, with the source of each number.
+
+    Parameters
+    ----------
+    kind : What to list.  [default: accelerators]
+    name : One accelerator, node, link or software to show instead.
+    catalogue : hardware to choose from; by default what comes with the package
+
+    Raises
+    ------
+    InputError : an unknown kind or name
+
+    Examples
+    --------
+    >>> from perfmodel import hardware
+    >>> hardware(name="dgx-1v").accelerators
+    8
+    >>> "ethernet-25g-tcp" in {link.id for link in hardware("links")}
+    True
+    """
+
+def specs_check(
+        *,
+        catalogue: Catalogue | None = ...,
+    ) -> Findings:
+    """Return what is missing, stale, suspicious or without a source in files of hardware.
+
+    Parameters
+    ----------
+    catalogue : hardware to choose from; by default what comes with the package
+
+    Raises
+    ------
+    InputError : none; a file that cannot be read is a finding
+
+    Examples
+    --------
+    >>> from perfmodel import specs_check
+    >>> {finding.kind for finding in specs_check()} <= {"missing", "stale", "assumed"}
+    True
     """
 
 @overload
@@ -705,6 +882,96 @@ def stragglers(
     ['sync', 'k-sync', 'k-batch-sync']
     """
 
+def trace_diff(
+        measured: AnyTraces,
+        predicted: AnyTraces,
+        *,
+        skip: int = ...,
+    ) -> TraceDifference:
+    """Return two traces side by side, a step's part by part: a measured one, and a predicted one.
+
+    Parameters
+    ----------
+    measured : A file of a profiler, or what it holds by its name.
+    predicted : Such a file, or one of predict --timeline.
+    skip : [1] Marked steps of the first to leave out.  [default: 0]
+
+    Raises
+    ------
+    InputError : a file that is no trace, or has no marked steps
+
+    Examples
+    --------
+    >>> from perfmodel import trace_diff
+    >>> answer = trace_diff(**COMMAND.bodies["a kernel that got faster"])
+    >>> answer.parts[1].part, round(answer.parts[1].ratio, 3)
+    ('compute_time', 0.8)
+    """
+
+def trace_summary(
+        traces: AnyTraces,
+        *,
+        skip: int = ...,
+        accelerators: Sequence[str] | str = ...,
+        workload: str | None = ...,
+        local_batch_size: int | None = ...,
+        precision: Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8'] | None = ...,
+        catalogue: Catalogue | None = ...,
+    ) -> TraceSummary:
+    """Return what profilers saw of each device: computation, exposed and hidden communication, input, idling.
+
+    Parameters
+    ----------
+    traces : What each file holds, by its name: the text, or the JSON itself of a Chrome trace; or names of files.
+    skip : [1] Marked steps at the start to leave out.  [default: 0]
+    accelerators : What the GPUs are, where a file does not say.
+    workload : Network of the job: adds what the model recommends.
+    local_batch_size : [samples] Samples per accelerator of the job: tries larger ones.
+    precision : Arithmetic of the job: tries others.  [default: with a network]
+    catalogue : hardware to choose from; by default what comes with the package
+
+    Raises
+    ------
+    InputError : a file that is no trace; an unknown name; a batch or precision without the network
+
+    Examples
+    --------
+    >>> from perfmodel import trace_summary
+    >>> kernel = {"ph": "X", "cat": "kernel", "name": "sgemm", "pid": 0, "tid": 7, "ts": 10, "dur": 100}
+    >>> trace = {"traceEvents": [kernel | {"args": {"device": 0, "stream": 7}}]}
+    >>> round(trace_summary({"trace.json": trace}).devices[0]["totals"]["compute_time"], 6)
+    0.0001
+    """
+
+def networks(
+        word: str | None = ...,
+        *,
+        name: str | None = ...,
+        sequence_length: int | None = ...,
+        recipes: bool = ...,
+    ) -> NetworkTable | NetworkList | Recipes:
+    """Return the networks, one of them layer by layer, or how they are trained; counts are per sample.
+
+    Parameters
+    ----------
+    word : Only those whose name has it; with recipes of one network, or one recipe.
+    name : One network to show instead, layer by layer; may be a file.
+    sequence_length : [tokens] Tokens of one sample, with name.
+    recipes : How networks are trained instead: what was published of each recipe, a row for each batch.
+
+    Raises
+    ------
+    InputError : an unknown network or recipe, or options that do not go together
+
+    Examples
+    --------
+    >>> from perfmodel import networks
+    >>> [network.id for network in networks("llama-3-8")]
+    ['llama-3-8b']
+    >>> networks(name="alexnet").parameters
+    61100840
+    """
+
 
 class Calls:
     def answer_of(self, command: str, given: Mapping[str, Any]) -> Any: ...
@@ -720,6 +987,23 @@ class Calls:
         learning_rate: float = ...,
         gpus: int | None = ...,
     ) -> Schedule: ...
+
+    def check_quote(
+        self,
+        quote: AnyQuote | None = ...,
+        *,
+        examples: bool = ...,
+        where: str = ...,
+        calibration: str | None = ...,
+    ) -> QuoteAnswer | ExampleQuotes: ...
+
+    def cite(
+        self,
+        scenario: Scenario | Mapping[str, Any] | None = ...,
+        *,
+        conditions: Conditions | None = ...,
+        **options: Unpack[SizedOptions],
+    ) -> Citations: ...
 
     @overload
     def collective(
@@ -905,6 +1189,17 @@ class Calls:
         inter_link: str = ...,
     ) -> Arrangements: ...
 
+    def hardware(
+        self,
+        kind: Literal['accelerators', 'nodes', 'links', 'software'] = ...,
+        *,
+        name: str | None = ...,
+    ) -> Accelerator | Node | Link | Software | SpecList: ...
+
+    def specs_check(
+        self,
+    ) -> Findings: ...
+
     @overload
     def stragglers(
         self,
@@ -936,3 +1231,31 @@ class Calls:
         server_time: float | str = ...,
         gpus: int | None = ...,
     ) -> Stragglers: ...
+
+    def trace_diff(
+        self,
+        measured: AnyTraces,
+        predicted: AnyTraces,
+        *,
+        skip: int = ...,
+    ) -> TraceDifference: ...
+
+    def trace_summary(
+        self,
+        traces: AnyTraces,
+        *,
+        skip: int = ...,
+        accelerators: Sequence[str] | str = ...,
+        workload: str | None = ...,
+        local_batch_size: int | None = ...,
+        precision: Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8'] | None = ...,
+    ) -> TraceSummary: ...
+
+    def networks(
+        self,
+        word: str | None = ...,
+        *,
+        name: str | None = ...,
+        sequence_length: int | None = ...,
+        recipes: bool = ...,
+    ) -> NetworkTable | NetworkList | Recipes: ...

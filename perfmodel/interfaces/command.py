@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from operator import or_
 from pathlib import Path
@@ -38,8 +38,22 @@ class Writes(NamedTuple):
     write: Callable[[Path, Any, Any, Context], None]
     """Writes it, of an answer and its request."""
     metavar: str = "FILE"
+    required: bool = False
     note: str = ""
     """What is printed where it was written: ``drawn``."""
+
+
+CALLED: Mapping[str, str] = {"specs": "hardware", "workloads": "networks"}
+"""Names in Python of commands that are called as a package is."""
+
+
+def function_name(name: str) -> str:
+    """Return what the function of a command is called.
+
+    >>> function_name("trace summary")
+    'trace_summary'
+    """
+    return CALLED.get(name, name.replace("-", "_").replace(" ", "_"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,8 +70,8 @@ class Command:
     """Types of its answer, as ``module:name``, which are imported where a type is needed."""
     run: Callable[[Any, Context], Any]
     """From a request to its answer; the docstring is that of the function in Python, without parameters."""
-    text: Callable[[Any, Any], None]
-    """Prints an answer for people, of a request."""
+    text: Callable[..., None]
+    """Prints an answer for people, of a request and, where ``needs_context``, what it was answered with."""
     examples: tuple[str, ...]
     """Command lines."""
     bodies: Mapping[str, Mapping[str, Any]]
@@ -80,6 +94,9 @@ class Command:
     """Exit code of the shell for an answer."""
     typed: type[Described] | None = None
     """What the shell takes, where that is another table than the request; it has ``request()``."""
+    lines: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Where the shell has several commands for it, in a group: what differs in the record, by their names."""
+    needs_context: bool = False
     arguments: tuple[str, ...] = ()
     """Fields that the shell takes without their names, in order; the last may take several values."""
     positional: tuple[str, ...] = ()
@@ -93,7 +110,7 @@ class Command:
     cost: Literal["cheap", "costly"] = "costly"
     """cheap: under 5 ms."""
     without: Mapping[str, str] = field(default_factory=dict)
-    """Why an interface does not have it, by the name of the interface."""
+    """Why ``python``, or ``http`` and with it the client, does not have it."""
 
     @cached_property
     def answer(self) -> Any:
@@ -128,6 +145,14 @@ class Command:
         return self.positional[:1] != () and self.positional[0].startswith("*")
 
     @property
+    def in_shell(self) -> list[Command]:
+        """The records of its commands in the shell, of which there is one unless it has ``lines``."""
+        return [
+            replace(self, name=f"{self.name} {line}", lines={}, **changed)
+            for line, changed in self.lines.items()
+        ] or [self]
+
+    @property
     def path(self) -> str:
         """Its name over HTTP: ``trace/summary``."""
         return self.name.replace(" ", "/")
@@ -135,7 +160,7 @@ class Command:
     @property
     def function(self) -> str:
         """Its name in Python."""
-        return self.name.replace("-", "_").replace(" ", "_")
+        return function_name(self.name)
 
 
 def _union(names: Iterable[str]) -> Any:

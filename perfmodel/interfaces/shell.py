@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +44,7 @@ def click_command(one: Command) -> click.Command:
             text = one.forms[form].text(answer, request)
             click.echo(text, nl=not text.endswith("\n"))
         else:
-            one.text(answer, request)
+            one.text(answer, request, *([context] if one.needs_context else []))
             for name, file in files.items():
                 if note := one.writes[name].note:
                     click.echo(f"{note}: {file}")
@@ -72,7 +72,7 @@ def _decorators(one: Command, fields: Mapping[str, Declared]) -> list[Decorator]
     if one.hardware:
         made.append(specs_option)
     made += [
-        click.option(f"--{name}", name, metavar=each.metavar, help=each.words)
+        click.option(f"--{name}", name, metavar=each.metavar, help=each.words, required=each.required)
         for name, each in one.writes.items()
     ]
     return made + [
@@ -142,8 +142,7 @@ def _request(
     return made if one.typed is None else made.request()
 
 
-def click_group(name: str, summary: str, members: Sequence[Command]) -> click.Group:
-    """Return a group of commands: ``trace summary``, ``trace timeline``."""
-    return click.Group(
-        name, {each.name.rpartition(" ")[2]: click_command(each) for each in members}, help=summary
-    )
+def click_group(name: str, words: str, members: Iterable[Command]) -> click.Group:
+    """Return a group of commands: ``trace summary``, ``trace diff``."""
+    each = [line for one in members for line in one.in_shell]
+    return click.Group(name, {one.name.rpartition(" ")[2]: click_command(one) for one in each}, help=words)

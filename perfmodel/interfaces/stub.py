@@ -42,12 +42,14 @@ def stub() -> str:
         f"{indent(_quoted(docstring_of(one)), '    ')}\n"
         for one in every
         for head, parameters, answer in _calls(one)
+        if "python" not in one.without
     )
     methods = "".join(
         f"\n{indent(f'{head}def {one.function}', '    ')}({_parameters(parameters, client=True)})"
         f" -> {answer}: ...\n"
         for one in every
         for head, parameters, answer in _calls(one)
+        if "http" not in one.without
     )
     text = f"{functions}{OF_CLIENT}{methods}"
     return f"{HEAD}\n{_imports(every, text)}{text}"

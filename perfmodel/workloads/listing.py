@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.core.errors import unknown_name
+from perfmodel.core.files.tables import ListAnswer, Rows
 from perfmodel.workloads.built_in import groups, names
 
 if TYPE_CHECKING:
@@ -65,13 +66,22 @@ class LayerRow:
 
 
 @dataclass(frozen=True)
-class NetworkTable(NetworkSummary):
+class NetworkTable(NetworkSummary, Rows):
     """A network, layer by layer."""
 
     architecture: dict[str, Any] | None
     """Widths and counts of a transformer; None of other networks."""
     layers: list[LayerRow]
     """In order."""
+
+    @property
+    def rows(self) -> list[LayerRow]:
+        """The layers, as of any table."""
+        return self.layers
+
+
+class NetworkList(ListAnswer[NetworkSummary]):
+    """Networks; counts are of one sample, without a batch."""
 
 
 LAYER_FIELDS = tuple(LayerRow.__dataclass_fields__)
@@ -96,23 +106,30 @@ def listed(word: str | None = None) -> dict[str, list[str]]:
     return result
 
 
-def summary_of(network: Workload) -> dict[str, Any]:
-    """Return what a list says of a network: the fields of ``NetworkSummary``."""
-    return {
-        **{field: getattr(network, field) for field in SUMMARY_FIELDS},
-        "active_parameters": active_parameters(network),
-    }
+def networks(word: str | None = None) -> NetworkList:
+    """Return the built-in networks, or those whose name has a word in it; errors as of ``listed``."""
+    from perfmodel.workloads import workload
+
+    return NetworkList(summary_of(workload(name)) for members in listed(word).values() for name in members)
 
 
-def layers_of(network: Workload) -> list[dict[str, Any]]:
-    """Return the layers of a network, each the fields of ``LayerRow``."""
-    return [{field: getattr(layer, field) for field in LAYER_FIELDS} for layer in network.layers]
+def summary_of(network: Workload) -> NetworkSummary:
+    """Return what a list says of a network."""
+    return NetworkSummary(**_summary(network))
 
 
-def table_of(network: Workload) -> dict[str, Any]:
-    """Return a network layer by layer: the fields of ``NetworkTable``."""
+def _summary(network: Workload) -> dict[str, Any]:
+    counts = {field: getattr(network, field) for field in SUMMARY_FIELDS}
+    return counts | {"active_parameters": active_parameters(network)}
+
+
+def table_of(network: Workload) -> NetworkTable:
+    """Return a network layer by layer."""
     widths = None if network.architecture is None else network.architecture._asdict()
-    return {**summary_of(network), "architecture": widths, "layers": layers_of(network)}
+    layers = [
+        LayerRow(**{field: getattr(layer, field) for field in LAYER_FIELDS}) for layer in network.layers
+    ]
+    return NetworkTable(**_summary(network), architecture=widths, layers=layers)
 
 
 def active_parameters(network: Workload) -> int:

@@ -7,7 +7,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, get_args
 
 from perfmodel.core.errors import needed
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Cell: TypeAlias = bool | str | int | float | None
 Record: TypeAlias = dict[str, Cell]
+_Row = TypeVar("_Row")
 
 MOST_SHOWN = 12
 """Rows of a table's repr; of more, the first and the last."""
@@ -67,6 +68,44 @@ class Rows(Table):
         """Return what the command prints with ``--json``."""
         answer: Any = self
         return json.dumps(asdict(answer))
+
+
+class ListAnswer(list[_Row], Table):
+    """An answer that is a list of rows, dataclasses or tables; JSON has the list."""
+
+    def records(self) -> list[Record]:
+        """Return the rows."""
+        return [row if isinstance(row, dict) else asdict(row) for row in self]  # type: ignore[call-overload]
+
+    def to_json(self) -> str:
+        """Return what the command prints with ``--json``."""
+        return json.dumps(self.records())
+
+    @classmethod
+    def row_type(cls) -> Any:
+        """Return the type of a row: ``Row`` of a class that derives from ``ListAnswer[Row]``."""
+        return get_args(cls.__orig_bases__[0])[0]  # type: ignore[attr-defined]
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """Check each row as the class says, in ``ListAnswer[Row]``."""
+        from pydantic_core import core_schema
+
+        row = cls.row_type()
+        return core_schema.no_info_after_validator_function(cls, handler.generate_schema(list[row]))  # type: ignore[valid-type]
+
+
+class Report(dict[str, Any]):
+    """An answer by its keys, which are attributes too."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self:
+            raise AttributeError(f"the answer has no {name}; it has {', '.join(self)}")
+        return self[name]
+
+    def to_json(self) -> str:
+        """Return what the command prints with ``--json``."""
+        return json.dumps(self, allow_nan=False)
 
 
 def flat(table: Mapping[str, Any], prefix: str = "") -> Record:

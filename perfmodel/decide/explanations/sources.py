@@ -7,9 +7,10 @@ import json
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 from perfmodel.core.files.reading import read_table
 from perfmodel.core.files.resources import folder
@@ -41,24 +42,22 @@ ASSUMED = "assumed"
 PACKAGE = Path(calibration_module.__file__).parent
 
 
-class Source(TypedDict):
+@dataclass(frozen=True)
+class CitedSource:
     """One publication, file or measurement."""
 
     key: str
+    """By which files of the project name it."""
     kind: str
     """``formula``, ``spec``, ``software``, ``price``, ``workload`` or ``fit``."""
     cited: str
     """As a line of text."""
-    url: str | None
-    date: str | None
-    """The day a person last compared a spec with it, or the year of a publication."""
     used_for: list[str]
-
-
-def _source(
-    key: str, kind: str, cited: str, used_for: list[str], url: str | None = None, date: str | None = None
-) -> Source:
-    return {"key": key, "kind": kind, "cited": cited, "url": url, "date": date, "used_for": used_for}
+    """Formulas, numbers of specs, networks or constants."""
+    url: str | None = None
+    """Where it is."""
+    date: str | None = None
+    """The day a person last compared a spec with it, or the year of a publication."""
 
 
 @cache
@@ -74,7 +73,7 @@ def cited(key: str) -> str:
     return ", ".join(parts)
 
 
-def sources_of(case: Case, result: Derivation, catalogue: Catalogue) -> list[Source]:
+def sources_of(case: Case, result: Derivation, catalogue: Catalogue) -> list[CitedSource]:
     """Return the sources of a prediction, each once with everything it was used for.
 
     Parameters
@@ -137,7 +136,7 @@ def _software(setting: Setting, catalogue: Catalogue) -> Iterator[tuple[Software
         name = software.based_on or ""
 
 
-def _of_formulas(ran: Iterable[str]) -> list[Source]:
+def _of_formulas(ran: Iterable[str]) -> list[CitedSource]:
     used: dict[str, list[str]] = {}
     for name in ran:
         for key in FORMULAS[name].cites:
@@ -145,19 +144,19 @@ def _of_formulas(ran: Iterable[str]) -> list[Source]:
     return [_reference(key, "formula", names) for key, names in used.items()]
 
 
-def _reference(key: str, kind: str, used_for: list[str]) -> Source:
+def _reference(key: str, kind: str, used_for: list[str]) -> CitedSource:
     entry = references()[key]
     year = str(entry["year"]) if entry.get("year") else None
-    return _source(key, kind, cited(key), used_for, entry.get("url"), year)
+    return CitedSource(key, kind, cited(key), used_for, entry.get("url"), year)
 
 
-def _of_workload(case: Case) -> list[Source]:
+def _of_workload(case: Case) -> list[CitedSource]:
     workload = case.setting.workload
     if workload.source in references():
         return [_reference(workload.source, "workload", [workload.id])]
     if not workload.source:
         return []
-    return [_source(workload.source, "workload", f"your file {workload.source}", [workload.id])]
+    return [CitedSource(workload.source, "workload", f"your file {workload.source}", [workload.id])]
 
 
 def _of_numbers(
@@ -165,20 +164,20 @@ def _of_numbers(
     numbers: Mapping[str, Provenance],
     published: Mapping[str, provenance.Source],
     kind: str = "spec",
-) -> list[Source]:
+) -> list[CitedSource]:
     """Return the sources of the numbers of one thing, each with the numbers it is used for."""
     used: dict[str, list[str]] = {}
     for field, number in numbers.items():
         if number.source in published:
             used.setdefault(str(number.source), []).append(field)
     return [
-        _source(f"{name}/{key}", kind, of.title, fields, of.url, of.read_on.isoformat())
+        CitedSource(f"{name}/{key}", kind, of.title, fields, of.url, of.read_on.isoformat())
         for key, fields in used.items()
         for of in (published[key],)
     ]
 
 
-def _of_price(case: Case) -> list[Source]:
+def _of_price(case: Case) -> list[CitedSource]:
     price = case.price
     if price is None or price.source is None:
         return []
@@ -186,17 +185,17 @@ def _of_price(case: Case) -> list[Source]:
     entry = lists.get(price.source, {})
     title = entry.get("title", f"your price of {price.instance}")
     used_for = [f"{price.instance} in {price.region}: {price.usd_per_hour:g} USD/h"]
-    return [_source(price.source, "price", title, used_for, entry.get("url"), price.date)]
+    return [CitedSource(price.source, "price", title, used_for, entry.get("url"), price.date)]
 
 
-def _of_measurement(case: Case) -> list[Source]:
+def _of_measurement(case: Case) -> list[CitedSource]:
     """The user's own: runs, an anchor, or a profile with the files it was made of."""
     asked, own = case.setting.scenario, case.constants.own
-    runs: list[Source] = []
+    runs: list[CitedSource] = []
     if asked.calibration is not None:
         many = f", {own.runs} runs beside the shipped fit" if own is not None else ", a fit of your own"
         used_for = ["time of computation", "rate of links", "interval"]
-        runs = [_source(asked.calibration, "fit", f"your calibration{many}", used_for)]
+        runs = [CitedSource(asked.calibration, "fit", f"your calibration{many}", used_for)]
     cited = f"your measurement {asked.anchor}" if asked.anchor else None
     if asked.profile is not None:
         profile = read_profile(asked.profile)
@@ -207,13 +206,13 @@ def _of_measurement(case: Case) -> list[Source]:
         "the time of one accelerator" if case.setting.layout is None else "how far predictions are off"
     )
     used_for = [of_anchor if asked.anchor else "what it holds"]
-    return [*runs, _source("anchor" if asked.anchor else asked.profile or "", "fit", cited, used_for)]
+    return [*runs, CitedSource("anchor" if asked.anchor else asked.profile or "", "fit", cited, used_for)]
 
 
-def _of_fit(case: Case, derived: Derivation) -> list[Source]:
+def _of_fit(case: Case, derived: Derivation) -> list[CitedSource]:
     """The fitted constants, and those that were read off measurements by hand."""
     setting = case.setting
-    result: list[Source] = []
+    result: list[CitedSource] = []
     if has_layouts(setting.workload):
         result += _of_transformers(derived)
     if setting.layout is None:
@@ -235,19 +234,19 @@ def _of_fit(case: Case, derived: Derivation) -> list[Source]:
     for key, names in used.items():
         source = table["sources"][key]
         read_on = source["read_on"].isoformat()
-        result.append(_source(key, "fit", source["title"], names, source.get("url"), read_on))
+        result.append(CitedSource(key, "fit", source["title"], names, source.get("url"), read_on))
     return result
 
 
-def _fit(key: str, fitted: Mapping[str, Any], rows: str, used_for: list[str]) -> Source:
+def _fit(key: str, fitted: Mapping[str, Any], rows: str, used_for: list[str]) -> CitedSource:
     text = (
         f"fitted by `{fitted['made_by']}` to {rows}, sha256 {fitted['sha256'][:12]}; each run names its "
         "source in validation/sources.csv"
     )
-    return _source(key, "fit", text, used_for)
+    return CitedSource(key, "fit", text, used_for)
 
 
-def _of_transformers(derived: Derivation) -> list[Source]:
+def _of_transformers(derived: Derivation) -> list[CitedSource]:
     """The fit to transformers, and each source that most of what is known of a number rests on."""
     with read_table(folder("validation") / "sources.csv") as file:
         titles = {row["key"]: row["title"] for row in csv.DictReader(file)}
@@ -263,7 +262,7 @@ def _of_transformers(derived: Derivation) -> list[Source]:
     result = [
         _fit("transformers/model.json", fitted, f"{fitted['runs']} runs of {fitted['sources']} sources", many)
     ]
-    return result + [_source(key, "fit", titles[key], names) for key, names in of_one.items()]
+    return result + [CitedSource(key, "fit", titles[key], names) for key, names in of_one.items()]
 
 
 def _moving(derived: Derivation) -> list[str]:
@@ -277,21 +276,21 @@ def _moving(derived: Derivation) -> list[str]:
     ]
 
 
-def bibtex(result: list[Source]) -> str:
+def bibtex(result: list[CitedSource]) -> str:
     """Return the sources as BibTeX entries."""
     entries = []
     for source in result:
-        entry = references().get(source["key"], {})
+        entry = references().get(source.key, {})
         fields = {
             "author": " and ".join(str(entry["authors"]).split(", ")) if entry.get("authors") else None,
-            "title": entry.get("title") or source["cited"],
+            "title": entry.get("title") or source.cited,
             "howpublished": entry.get("where"),
             "year": str(entry["year"]) if entry.get("year") else None,
-            "url": source["url"],
-            "note": f"read {source['date']}" if source["kind"] == "spec" and source["date"] else None,
+            "url": source.url,
+            "note": f"read {source.date}" if source.kind == "spec" and source.date else None,
         }
         lines = [f"  {name} = {{{_escaped(value)}}}," for name, value in fields.items() if value]
-        entries.append("\n".join([f"@misc{{{source['key'].replace('/', '-')},", *lines, "}"]))
+        entries.append("\n".join([f"@misc{{{source.key.replace('/', '-')},", *lines, "}"]))
     return "\n\n".join(entries) + "\n"
 
 

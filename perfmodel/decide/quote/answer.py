@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from perfmodel.core.errors import refusal
+from perfmodel.core.files.tables import ListAnswer, Record, Table, aligned
 from perfmodel.decide.quote.checked import Checked
-from perfmodel.decide.quote.file import Quote, refused_quote
+from perfmodel.decide.quote.file import Quote, example_names, read_quote, refused_quote
 from perfmodel.hardware.provenance import Source
 
+_LEFT_OUT = {"arithmetic", "measured", "defaults", "reading", "sample", "higher_is_better"} | {
+    "similar_run",
+    "reached_by",
+    "other_reading",
+}
+"""Of tables: lists, tables, and what the other columns say."""
 
-class QuoteAnswer(BaseModel):
-    """A quote and the result of its check."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+@dataclass(frozen=True, repr=False)
+class QuoteAnswer(Table):
+    """A quote and the result of its check; a sequence of its claims."""
 
     title: str
     """Of the quote."""
@@ -31,15 +39,59 @@ class QuoteAnswer(BaseModel):
     """Of the quote, by the keys that claims name."""
 
     @classmethod
-    def of(cls, quote: Quote, checked: Sequence[Checked]) -> dict[str, Any]:
-        """Return the answer as a table."""
-        return {
-            "title": quote.title,
-            "note": quote.note,
-            "claims": [claim.model_dump() for claim in checked],
-            "impossible": sum(claim.verdict == "impossible" for claim in checked),
-            "sources": {key: source.model_dump(mode="json") for key, source in quote.sources.items()},
-        }
+    def of(cls, quote: Quote, checked: Sequence[Checked]) -> QuoteAnswer:
+        """Return the answer that checked claims make."""
+        impossible = sum(claim.verdict == "impossible" for claim in checked)
+        return cls(quote.title, quote.note, list(checked), impossible, quote.sources)
+
+    def records(self) -> list[Record]:
+        """Return a row for each claim."""
+        return [
+            claim.model_dump(exclude=_LEFT_OUT) | {"tricks": ", ".join(trick.name for trick in claim.tricks)}
+            for claim in self.claims
+        ]
+
+    def to_json(self) -> str:
+        """Return what ``perfmodel check-quote --json`` prints."""
+        table = {field.name: getattr(self, field.name) for field in fields(self)}
+        table["claims"] = [claim.model_dump() for claim in self.claims]
+        table["sources"] = {key: each.model_dump(mode="json") for key, each in self.sources.items()}
+        return json.dumps(table)
+
+    def __iter__(self) -> Iterator[Checked]:
+        return iter(self.claims)
+
+    def __len__(self) -> int:
+        return len(self.claims)
+
+    def __getitem__(self, index: int) -> Checked:
+        return self.claims[index]
+
+    def __repr__(self) -> str:
+        rows = [(claim.quantity, claim.verdict, claim.judgement) for claim in self.claims]
+        return aligned(f"quote: {self.title}", ("claim", "verdict", "judgement"), rows, left=3)
+
+
+@dataclass(frozen=True)
+class ExampleQuote:
+    """A quote that comes with the package."""
+
+    name: str
+    """By which it is checked."""
+    title: str
+    """What is offered."""
+    claims: int
+    """How many it makes [1]."""
+
+
+class ExampleQuotes(ListAnswer[ExampleQuote]):
+    """The quotes that come with the package."""
+
+
+def example_quotes() -> ExampleQuotes:
+    """Return the quotes that come with the package."""
+    quotes = {name: read_quote(name)[0] for name in example_names()}
+    return ExampleQuotes(ExampleQuote(name, quote.title, len(quote.claims)) for name, quote in quotes.items())
 
 
 def quote_of_json(table: Mapping[str, Any]) -> Quote:

@@ -9,8 +9,10 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -156,3 +158,27 @@ def _settled(prediction: Prediction, constants: Calibration) -> Calibration:
 def _computes(name: str) -> bool:
     """Whether a term is a part of what jitters: a worker's own work, launches included."""
     return TERMS[name].kind in ("busy", "host")
+
+
+@dataclass(frozen=True)
+class Emulation:
+    """Predicted steps, which sleep as long as they take while somebody goes through them."""
+
+    prediction: Prediction
+    """Of the job."""
+    number: int
+    """Of steps."""
+    seed: int = 0
+    """Of the jitter."""
+    speed: float = 1.0
+    """Times faster than in reality."""
+
+    def __iter__(self) -> Iterator[Step]:
+        return Emulator(self.prediction, self.seed, self.speed).steps(self.number)
+
+    def to_json(self) -> str:
+        """Return what ``perfmodel emulate --json`` prints, once all steps are over."""
+        steps = [
+            {**step._asdict(), "phases": {phase.name: phase.time for phase in step.phases}} for step in self
+        ]
+        return json.dumps({"steps": steps})

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import Literal, TypeAlias
 
+from perfmodel.core.files.tables import ListAnswer, Record
 from perfmodel.hardware.accelerator import Accelerator
 from perfmodel.hardware.link import Link
 from perfmodel.hardware.node import Node
@@ -19,3 +21,17 @@ CLASSES: dict[Kind, type[AnySpec]] = {
     "software": Software,
 }
 KINDS: tuple[Kind, ...] = tuple(CLASSES)
+
+
+class SpecList(ListAnswer[AnySpec]):
+    """Accelerators, nodes, links or software."""
+
+    def records(self) -> list[Record]:
+        """Return a row for each, of its numbers."""
+        from perfmodel.hardware.numbers import numbers_of
+
+        return [dict(numbers_of(spec)) for spec in self]
+
+    def to_json(self) -> str:
+        """Return what ``perfmodel specs list --json`` prints."""
+        return json.dumps([spec.model_dump(mode="json", exclude_defaults=True) for spec in self])

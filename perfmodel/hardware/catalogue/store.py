@@ -82,6 +82,11 @@ class Catalogue:
         """What a user put beside or over the built-in hardware."""
         return tuple(self._folders[1:])
 
+    @property
+    def has_own(self) -> bool:
+        """Whether a user described any hardware."""
+        return bool(self.own_folders) or self._own is not None
+
     @staticmethod
     @cache
     def built_in() -> Catalogue:

@@ -24,7 +24,7 @@ import click  # noqa: E402
 from perfmodel import __version__  # noqa: E402
 from perfmodel.core.errors import InputError, brief, unknown_name  # noqa: E402
 from perfmodel.interfaces.cli.report import WORDS  # noqa: E402
-from perfmodel.interfaces.register import NAMES, command  # noqa: E402
+from perfmodel.interfaces.register import GROUPS, NAMES, SELDOM, command, members  # noqa: E402
 
 COMMANDS = (
     "app",
@@ -62,6 +62,10 @@ ENDINGS = ("SIGTERM", "SIGHUP")
 
 def command_of(name: str) -> click.Command:
     """Return one of ``COMMANDS``."""
+    if name in GROUPS:
+        from perfmodel.interfaces.shell import click_group
+
+        return click_group(name, GROUPS[name], map(command, members(name)))
     if name in NAMES:
         from perfmodel.interfaces.shell import click_command
 
@@ -82,6 +86,20 @@ class _Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         return command_of(cmd_name) if cmd_name in COMMANDS else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands, those that are seldom used under a heading of their own."""
+        listed = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        width = formatter.width - 6 - max(map(len, COMMANDS))
+        for heading, seldom in (("Commands", False), ("Seldom used", True)):
+            with formatter.section(heading):
+                formatter.write_dl(
+                    [
+                        (name, each.get_short_help_str(width))
+                        for name, each in listed
+                        if each is not None and (name in SELDOM) is seldom
+                    ]
+                )
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -149,7 +149,7 @@ def _profile(
     if times is not None:
         profile = calibrate(scenario, times=times, skip=skip, specs=specs)
     else:
-        from perfmodel.interfaces.cli.trace import read_all
+        from perfmodel.interfaces.cli.trace_files import read_all
 
         profile, notes = of_traces(*read_all(traces), scenario, catalogue_from(specs), skip)
         for note in notes:

@@ -1,7 +1,7 @@
 """``perfmodel.Client``: the calls of ``import perfmodel``, answered by a service elsewhere."""
 
+from perfmodel.core.files.tables import Report
 from perfmodel.interfaces.client.client import Client
 from perfmodel.interfaces.client.connection import ServiceError
-from perfmodel.interfaces.client.report import Report
 
 __all__ = ["Client", "Report", "ServiceError"]

@@ -12,9 +12,6 @@ from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.scenario import Scenario
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from perfmodel.decide.quote import Quote
     from perfmodel.interfaces.client.files import Files
 
 
@@ -59,35 +56,3 @@ def conditions_of(given: Conditions | Mapping[str, Any] | None) -> dict[str, Any
     InputError : neither ``Conditions`` nor a table; a value out of its range
     """
     return None if given is None else Conditions.model_validate(given).model_dump(exclude_unset=True)
-
-
-def quote_of(given: Quote | str | Path | Mapping[str, Any], files: Files) -> Any:
-    """Return a quote as a request has it: an example's name, or a table with its files.
-
-    Raises
-    ------
-    InputError : as of ``read_quote``
-    """
-    from perfmodel.decide.quote import Quote, example_names, read_quote
-
-    if isinstance(given, str) and given in example_names():
-        return given
-    if isinstance(given, (str, PathLike)):
-        given = read_quote(given)[0]
-    if isinstance(given, Quote):
-        given = given.model_dump(mode="json", exclude_unset=True)
-    if not isinstance(given, Mapping):
-        raise refusal("client.quote", "quote", given=given)
-    return _with_files(given, files)
-
-
-def _with_files(table: Mapping[str, Any], files: Files) -> dict[str, Any]:
-    """A quote's table, or that of a claim, with the files of its scenarios."""
-    result = dict(table)
-    if isinstance(result.get("scenario"), Mapping):
-        result["scenario"] = files.of_scenario(result["scenario"])
-    if isinstance(result.get("claims"), (list, tuple)):
-        result["claims"] = [
-            _with_files(each, files) if isinstance(each, Mapping) else each for each in result["claims"]
-        ]
-    return result

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.core.errors import InputError
+from perfmodel.core.files.tables import Report
 from perfmodel.core.records.arguments import NUMBER, TABLE, TEXT, expect
 from perfmodel.interfaces.calls import Calls
-from perfmodel.interfaces.client.bodies import body_of, conditions_of, quote_of, scenario_options
+from perfmodel.interfaces.client.bodies import body_of, conditions_of, scenario_options
 from perfmodel.interfaces.client.connection import Connection, refusal_of
 from perfmodel.interfaces.client.files import Files
-from perfmodel.interfaces.client.report import Report, TableReport
+from perfmodel.interfaces.client.report import TableReport
 from perfmodel.interfaces.function import request_of
 from perfmodel.interfaces.register import command
 from perfmodel.model.options.keywords import scenario_from
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from perfmodel.decide.planning.fleets import Fleets
-    from perfmodel.decide.quote import Checked, Quote
+    from perfmodel.evidence.traces.answer import TraceSummary
     from perfmodel.interfaces.api.predict import Predicted
     from perfmodel.model.options.conditions import Conditions
     from perfmodel.model.options.keywords import SizedOptions
@@ -170,40 +171,18 @@ class Client(Calls):
         )
         return Fleets.model_validate(answer)
 
-    def check_quote(
-        self, quote: Quote | str | Path | Mapping[str, Any], *, calibration: str | Path | None = None
-    ) -> list[Checked]:
-        """Return what ``perfmodel.check_quote`` does, also of a quote's file, its table, or an example."""
-        from perfmodel.decide.quote import Checked
-
-        files = Files()
-        own = None if calibration is None else files.add(calibration)
-        answer = self._asked("check-quote", files, quote=quote_of(quote, files), calibration=own)
-        return [Checked.model_validate(claim) for claim in answer["claims"]]
-
-    def trace_summary(self, *files: str | Path, **options: Any) -> Report:
-        """Return what ``perfmodel trace summary --json`` prints of files or folders of this machine."""
-        from perfmodel.evidence.traces.read import files_of
-
-        traces, more = Files(), Files()
-        for file in files_of([str(file) for file in files]):
-            traces.add(file)
-        asked = more.of_scenario(options)
-        answer = self._asked("trace/summary", more, traces=traces.contents, **asked)
-        return Report(traces.in_answer(answer))
+    def trace_summary(  # type: ignore[override]  # files one after another
+        self, *files: str | Path, **options: Any
+    ) -> TraceSummary:
+        """Return what ``perfmodel.trace_summary`` does of files or folders of this machine."""
+        answer: TraceSummary = self.answer_of("trace summary", {"traces": files, **options})
+        return answer
 
     def validate(self, kind: str = "training", **options: Any) -> Report:
         """Return what ``to_json`` of ``perfmodel.validate`` says."""
         return Report(self.ask("validate", body_of({"kind": kind, **options})))
 
-    def specs(self, kind: str = "accelerators", name: str | None = None) -> Any:
-        """Return what ``perfmodel specs list --json`` prints, or of a name ``specs show``."""
-        return self._asked("specs", Files(), kind=kind, name=name)
-
-    def workloads(self, word: str | None = None, *, name: str | None = None, **options: Any) -> Any:
-        """Return what ``perfmodel workloads list --json`` prints, or of ``name=`` ``workloads show``."""
-        files = Files()
-        return self._asked("workloads", files, word=word, name=files.of_network(name), **options)
+    specs, workloads = Calls.hardware, Calls.networks  # as /v1 calls them
 
     def answer_of(self, name: str, given: Mapping[str, Any]) -> Any:
         """Return the answer to a command of the register, whose fields were given.
@@ -255,6 +234,8 @@ def _plain(scenario: AnyScenario) -> dict[str, Any]:
 
 
 def _typed(kind: Any, table: Any) -> Any:
+    import json
+
     from pydantic import TypeAdapter
 
-    return TypeAdapter(kind).validate_python(table)
+    return TypeAdapter(kind).validate_json(json.dumps(table))  # of Python, a date is no text

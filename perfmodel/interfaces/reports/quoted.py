@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from perfmodel.decide.quote import Checked, Quote
+from perfmodel.decide.quote.answer import QuoteAnswer
 from perfmodel.decide.quote.listing import (
     claimed,
     counted,
@@ -24,7 +25,7 @@ FAR = 5.0
 """Times the limit that a claim may be before the axis counts in factors."""
 
 
-def page_of_quote(quote: Quote, checked: Sequence[Checked], command: str | None) -> Page:
+def page_of_quote(quote: Quote | QuoteAnswer, checked: Sequence[Checked], command: str | None) -> Page:
     """Return what a report says of a quote.
 
     Parameters

@@ -7,7 +7,7 @@ from typing import Any
 
 from perfmodel.core.errors import InputError
 from perfmodel.decide.explanations.derivation import derivation
-from perfmodel.decide.explanations.sources import Source, sources_of
+from perfmodel.decide.explanations.sources import CitedSource, sources_of
 from perfmodel.decide.sensitivity.elasticity import case_of
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import calibration
@@ -38,7 +38,7 @@ def sources_behind(
         except InputError:  # a saved answer, of specs that are not at hand
             continue
         for source in sources:
-            used.setdefault((source["kind"], _cited(source)), {}).update(dict.fromkeys(_things(source)))
+            used.setdefault((source.kind, _cited(source)), {}).update(dict.fromkeys(_things(source)))
     lines = [
         f"{', '.join(things)}: {cited}"
         for kind in KINDS
@@ -49,12 +49,12 @@ def sources_behind(
     return [*lines, f"formulas: {'; '.join(formulas)}"] if formulas else lines
 
 
-def _cited(source: Source) -> str:
-    read = source["kind"] in ("spec", "software", "price") and source["date"]
-    return f"{source['cited']}, read {source['date']}" if read else source["cited"]
+def _cited(source: CitedSource) -> str:
+    read = source.kind in ("spec", "software", "price") and source.date
+    return f"{source.cited}, read {source.date}" if read else source.cited
 
 
-def _things(source: Source) -> list[str]:
+def _things(source: CitedSource) -> list[str]:
     """What a source was used for; of a spec its id, not every number of it."""
-    is_spec = source["kind"] in ("spec", "software")
-    return [source["key"].partition("/")[0]] if is_spec else source["used_for"]
+    is_spec = source.kind in ("spec", "software")
+    return [source.key.partition("/")[0]] if is_spec else source.used_for

@@ -175,34 +175,3 @@ class ValidateAnswer(TypedDict):
     summary: dict[str, Any]
     """Errors (predicted over measured, less 1) in all and by group: how many, mean and median of their size,
     bias, shares within 10 % and 20 %, and how often the intervals hold."""
-
-
-class RecipeRow(TypedDict):
-    """What was published of one recipe at one batch."""
-
-    workload: str
-    """Network that is trained."""
-    recipe: str
-    """How, by the name that ``recipe`` takes."""
-    framework: str | None
-    """Software that goes with it; null: the usual one."""
-    optimizer: str | None
-    """That goes with it; null: the usual one."""
-    target: str
-    """Quality that ends the run."""
-    batch_size: float
-    """Of an update, in ``batch_unit``."""
-    batch_unit: str
-    """samples or tokens."""
-    amount: float
-    """That the run took, in ``unit``."""
-    unit: str
-    """epochs, samples or tokens."""
-    quality: str
-    """That was reached."""
-    smallest_batch_size: float
-    """For which the recipe holds, in ``batch_unit``."""
-    largest_batch_size: float
-    """For which the recipe holds, in ``batch_unit``."""
-    source: str
-    """Who says so."""

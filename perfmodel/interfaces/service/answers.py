@@ -10,7 +10,6 @@ import orjson
 
 from perfmodel.core.candidates import tries, will_try
 from perfmodel.core.errors import refusal
-from perfmodel.core.files.attachments import content_of, only_attached
 from perfmodel.core.records.record import Record
 from perfmodel.decide.planning import SearchResult
 from perfmodel.hardware.catalogue.store import Catalogue
@@ -79,75 +78,11 @@ def _page(search: SearchResult, limit: int, offset: int) -> dict[str, Any]:
     return {"plans": plans, "next_offset": after if after < len(search) else None}
 
 
-def check_quote(request: other.QuoteRequest, catalogue: Catalogue) -> bytes:
-    """Answer ``check-quote``."""
-    from perfmodel.decide.quote import check_quote, read_quote
-    from perfmodel.decide.quote.answer import QuoteAnswer, quote_of_json
-
-    given: Any = request.quote
-    quote, name = read_quote(given) if isinstance(given, str) else (quote_of_json(given), "quote")
-    return encoded(QuoteAnswer.of(quote, check_quote(quote, catalogue, name, request.calibration)))
-
-
-def trace_summary(request: other.TraceRequest, catalogue: Catalogue) -> bytes:
-    """Answer ``trace/summary``."""
-    from perfmodel.evidence.traces.read import read_all
-    from perfmodel.evidence.traces.summarised import summarised, with_timings
-
-    files = {name: _trace(content) for name, content in request.traces.items()}
-    with only_attached(files):
-        read = read_all(list(files))
-    report = summarised(
-        *read,
-        accelerator=request.accelerators,
-        skip=request.skip,
-        workload=request.workload,
-        local_batch_size=request.local_batch_size,
-        precision=request.precision,
-        catalogue=catalogue,
-    )
-    return encoded(with_timings(*report))
-
-
-def _trace(content: Any) -> bytes:
-    """What a trace of a request holds: a text, bytes, or the JSON itself."""
-    held = content_of(content)
-    return json.dumps(content).encode("utf-8", "replace") if held is None else held
-
-
 def validate(request: other.ValidateRequest, catalogue: Catalogue) -> bytes:
     """Answer ``validate``."""
     from perfmodel.interfaces.api.validate import validate
 
     return written(validate(request.kind, mode=request.mode, out_of_sample=request.out_of_sample))
-
-
-def specs(request: other.SpecsRequest, catalogue: Catalogue) -> bytes:
-    """Answer ``specs``: what ``specs show`` prints of a name, otherwise what ``specs list`` does."""
-    if request.name is not None:
-        return catalogue.find(request.name)[1].model_dump_json(exclude_defaults=True).encode()
-    each = (catalogue.spec(request.kind, id) for id in catalogue.ids(request.kind))
-    return encoded([spec.model_dump(mode="json", exclude_defaults=True) for spec in each])
-
-
-def workloads(request: other.WorkloadsRequest, catalogue: Catalogue) -> bytes:
-    """Answer ``workloads``: as ``workloads show`` of a name, ``recipes``, otherwise ``list``."""
-    from perfmodel.workloads import workload
-    from perfmodel.workloads.listing import listed, summary_of, table_of
-
-    if request.recipes:
-        from perfmodel.evidence.recipe_rows import recipe_rows
-
-        for field in ("name", "sequence_length"):
-            if getattr(request, field) is not None:
-                raise refusal("workloads.recipes", field)
-        return encoded(recipe_rows(request.word))
-    if request.name is not None:
-        return encoded(table_of(workload(request.name, request.sequence_length)))
-    if request.sequence_length is not None:
-        raise refusal("workloads.sequence_length", "sequence_length", "name")
-    names = [name for members in listed(request.word).values() for name in members]
-    return encoded([summary_of(workload(name)) for name in names])
 
 
 def options_of(request: Record) -> dict[str, Any]:

@@ -12,12 +12,7 @@ from perfmodel.core.candidates import TooManyCandidates, at_most
 from perfmodel.core.errors import InputError
 from perfmodel.core.files.attachments import content_of, only_attached
 from perfmodel.decide.planning.fleets import Fleets
-from perfmodel.decide.quote.answer import QuoteAnswer
-from perfmodel.hardware.accelerator import Accelerator
 from perfmodel.hardware.catalogue.store import Catalogue
-from perfmodel.hardware.link import Link
-from perfmodel.hardware.node import Node
-from perfmodel.hardware.software import Software
 from perfmodel.interfaces.command import Command as Record
 from perfmodel.interfaces.command import Context
 from perfmodel.interfaces.commands import predict
@@ -31,8 +26,6 @@ from perfmodel.interfaces.service.fewer import too_many
 from perfmodel.interfaces.service.problems import Mistake, Refused, below, refused, shown
 from perfmodel.interfaces.service.settings import Settings
 from perfmodel.interfaces.service.shares import WHOLE, Share
-from perfmodel.interfaces.service.trace_answer import TraceAnswer
-from perfmodel.workloads.listing import NetworkSummary, NetworkTable
 
 LARGEST_CHEAP = 8192
 """Bytes of a body whose answer takes no longer than that of a line; more are specs, files or batches."""
@@ -83,24 +76,6 @@ _SUMMARIES = (
         _EXAMPLES["plan"],
     ),
     Command(
-        "check-quote",
-        "Can a quote's claims be true?",
-        other.QuoteRequest,
-        QuoteAnswer,
-        answers.check_quote,
-        "costly",
-        _EXAMPLES["check-quote"],
-    ),
-    Command(
-        "trace/summary",
-        "What happened in a step, from files of PyTorch Profiler or nccl-tests.",
-        other.TraceRequest,
-        TraceAnswer,
-        answers.trace_summary,
-        "costly",
-        _EXAMPLES["trace/summary"],
-    ),
-    Command(
         "validate",
         "The model against the measured runs that come with it.",
         other.ValidateRequest,
@@ -108,24 +83,6 @@ _SUMMARIES = (
         answers.validate,
         "costly",
         _EXAMPLES["validate"],
-    ),
-    Command(
-        "specs",
-        "The hardware catalogue: a list, or one thing with the source of each number.",
-        other.SpecsRequest,
-        Accelerator | Node | Link | Software | list[Accelerator | Node | Link | Software],
-        answers.specs,
-        "costly",
-        _EXAMPLES["specs"],
-    ),
-    Command(
-        "workloads",
-        "The networks: a list, one layer by layer, or how they are trained.",
-        other.WorkloadsRequest,
-        NetworkTable | list[NetworkSummary] | list[types.RecipeRow],
-        answers.workloads,
-        "costly",
-        _EXAMPLES["workloads"],
     ),
 )
 

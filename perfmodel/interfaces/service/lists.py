@@ -19,7 +19,7 @@ from perfmodel.hardware.software import Software
 from perfmodel.interfaces.service.answers import encoded
 from perfmodel.interfaces.service.problems import Mistake, Refused
 from perfmodel.workloads import workload
-from perfmodel.workloads.listing import NetworkSummary, NetworkTable, layers_of, listed, summary_of, table_of
+from perfmodel.workloads.listing import NetworkSummary, NetworkTable, listed, summary_of, table_of
 
 USUAL, MOST = 100, 1000
 """Entries of a page."""
@@ -116,12 +116,12 @@ def _networks(word: str | None) -> list[tuple[Any, Mapping[str, Any]]]:
 
 @cache
 def _summary(name: str) -> Any:
-    return NetworkSummary(**summary_of(workload(name)))
+    return summary_of(workload(name))
 
 
 def _network(name: str) -> tuple[Any, Iterable[Mapping[str, Any]]]:
-    network = workload(name)
-    return table_of(network), layers_of(network)
+    table = table_of(workload(name))
+    return table, table.records()
 
 
 LISTS = (

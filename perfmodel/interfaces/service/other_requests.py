@@ -1,63 +1,15 @@
 """What requests hold that are about no single scenario: collectives, workers, quotes, traces, catalogues."""
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal
-
-from pydantic_core import core_schema
 
 from perfmodel.core.choices import LARGEST_BATCH_SIZE
 from perfmodel.core.records.options import Described
 from perfmodel.core.records.record import Within
-from perfmodel.hardware.catalogue.kinds import Kind
-from perfmodel.interfaces.service.requests import Count, FileName, Request
+from perfmodel.interfaces.service.requests import Request
 from perfmodel.model.options.scenario import Scenario
 
 _Samples = Annotated[int, Within(ge=1, le=LARGEST_BATCH_SIZE, strict=True)]
 _Name = Annotated[str, Within(min_length=1)]
-
-
-class TableOrName:
-    """A table, or a name."""
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        """Take either."""
-        table = core_schema.dict_schema(core_schema.str_schema(), core_schema.any_schema())
-        return core_schema.union_schema([table, core_schema.str_schema(strict=True)])
-
-
-class QuoteRequest(Request):
-    """A proposal whose claims are to be checked.
-
-    Parameters
-    ----------
-    quote : What a quote's file holds, as a table; or the name of an example, or of one of files.
-    calibration : What your own runs taught: one of files.
-    """
-
-    quote: TableOrName
-    calibration: str | None = None
-
-
-class TraceRequest(Request):
-    """Profiler's files of one job.
-
-    Parameters
-    ----------
-    traces : What each file holds, by its name: the text, or the JSON itself of a Chrome trace.
-    skip : [1] Steps at the start to leave out.
-    accelerators : What the GPUs are, where a file does not say.
-    workload : Network of the job: adds what the model recommends.
-    local_batch_size : [samples] Samples per accelerator of the job: tries larger ones.
-    precision : Arithmetic of the job: tries others.
-    """
-
-    traces: Annotated[Mapping[FileName, Any], Within(min_length=1)]
-    skip: Annotated[int, Within(ge=0, le=1_000_000, strict=True)] = 0
-    accelerators: Annotated[tuple[str, ...], Within(strict=False)] = ()
-    workload: str | None = None
-    local_batch_size: _Samples | None = None
-    precision: str | None = None
 
 
 class ValidateRequest(Described):
@@ -75,36 +27,6 @@ class ValidateRequest(Described):
     kind: Literal["training", "transformers", "collectives", "mlperf", "claims"] = "training"
     mode: Literal["specs", "anchored", "anchored-machine"] = "specs"
     out_of_sample: Annotated[bool, Within(strict=True)] = False
-
-
-class SpecsRequest(Request):
-    """Hardware or software to list or to show.
-
-    Parameters
-    ----------
-    kind : What to list.
-    name : One accelerator, node, link or software to show instead.
-    """
-
-    kind: Kind = "accelerators"
-    name: str | None = None
-
-
-class WorkloadsRequest(Request):
-    """Networks to list or to show.
-
-    Parameters
-    ----------
-    word : Only those whose name has it; with recipes of one network, or one recipe.
-    name : One network to show instead, layer by layer; may be one of files.
-    sequence_length : [tokens] Tokens of one sample, with name.
-    recipes : How networks are trained instead: what was published of each recipe, a row for each batch.
-    """
-
-    word: _Name | None = None
-    name: str | None = None
-    sequence_length: Count | None = None
-    recipes: Annotated[bool, Within(strict=True)] = False
 
 
 class SweepRequest(Request):

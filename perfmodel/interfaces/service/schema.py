@@ -234,6 +234,7 @@ def _specs(components: dict[str, Any]) -> None:
 
 def _schema(annotation: Any, components: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a type; put what it refers to under its names, with the words of the source."""
+    annotation = getattr(annotation, "in_json", annotation)
     adapter: TypeAdapter[Any] = TypeAdapter(annotation)
     schema = adapter.json_schema(ref_template=f"{REFERENCE}{{model}}")
     for name, inner in schema.pop("$defs", {}).items():
@@ -316,6 +317,8 @@ def _classes(annotation: Any, seen: set[type]) -> set[type]:
 
 
 def _fields(cls: type) -> list[Any] | None:
+    if row_type := getattr(cls, "row_type", None):
+        return [row_type()]
     if issubclass(cls, Record | BaseModel):
         return [field.annotation for field in cls.model_fields.values()]
     if dataclasses.is_dataclass(cls) or hasattr(cls, "__total__"):

@@ -1,8 +1,12 @@
-"""Types of what ``trace/summary`` answers, for the schema."""
+"""What ``trace summary`` and ``trace diff`` answer."""
 
-from typing import NotRequired
+import json
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, NotRequired
 
 from typing_extensions import TypedDict
+
+from perfmodel.core.files.tables import Record, Report, Table
 
 
 class DeviceTotals(TypedDict):
@@ -218,3 +222,58 @@ class TraceAnswer(TypedDict):
     """What would shorten the step, the most first; empty where no steps are marked."""
     nccl_tests: NotRequired[list[TimedMessages]]
     """Times of messages, where files of nccl-tests were sent."""
+
+
+NESTED = ("collectives", "memory")
+"""Tables of a device, which a row of CSV has no place for."""
+
+
+class TraceSummary(Report, Table):
+    """What profilers saw of a job."""
+
+    in_json: ClassVar[Any] = TraceAnswer
+    """The type of its JSON."""
+
+    def records(self) -> list[Record]:
+        """Return a row for each device."""
+        devices = self["devices"]
+        return [{name: value for name, value in each.items() if name not in NESTED} for each in devices]
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """Check it as its JSON."""
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_after_validator_function(cls, handler.generate_schema(cls.in_json))
+
+
+@dataclass(frozen=True)
+class PartOfStep:
+    """A part of a step in two traces, the mean over devices."""
+
+    part: str
+    """Of the step, or iteration_time, the whole."""
+    first: float
+    """In the first trace [s]."""
+    second: float
+    """In the second [s]."""
+    difference: float
+    """Second less first [s]."""
+    ratio: float | None
+    """Second over first [1]; None where the first has none."""
+
+
+@dataclass(frozen=True)
+class TraceDifference(Table):
+    """Two traces side by side, a step's part by part."""
+
+    parts: list[PartOfStep]
+    """The whole step first."""
+
+    def records(self) -> list[Record]:
+        """Return a row for each part."""
+        return [asdict(part) for part in self.parts]
+
+    def to_json(self) -> str:
+        """Return what ``perfmodel trace diff --json`` prints."""
+        return json.dumps(asdict(self), allow_nan=False)

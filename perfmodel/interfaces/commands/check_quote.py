@@ -1,0 +1,275 @@
+"""``check-quote``: a proposal's claims against physics, the model and measured runs."""
+
+from collections.abc import Mapping, Sequence
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+from perfmodel.core.errors import InputError
+from perfmodel.core.records.options import Described, OptionInfo
+from perfmodel.core.records.record import Within, same_as
+from perfmodel.interfaces.command import Command, Context, Writes
+from perfmodel.interfaces.forms import JSON, Form, csv
+from perfmodel.model.options.scenario import Scenario
+
+if TYPE_CHECKING:
+    from perfmodel.decide.quote import Checked, Quote
+    from perfmodel.decide.quote.answer import ExampleQuotes, QuoteAnswer
+    from perfmodel.interfaces.client.files import Files
+
+    AnyQuote: TypeAlias = Quote | str | Path | Mapping[str, Any]
+else:
+
+    class AnyQuote:
+        """A quote as ``read_quote`` returns it, its table, its file, or the name of an example."""
+
+        @classmethod
+        def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+            """Take a table or a text, and what means one."""
+            from pydantic_core import core_schema
+
+            table = core_schema.dict_schema(core_schema.str_schema(), core_schema.any_schema())
+            either = core_schema.union_schema([table, core_schema.str_schema(strict=True)])
+            return core_schema.no_info_before_validator_function(_plain, either)
+
+
+WIDTH, INDENT = 80, 11
+
+
+def _plain(given: Any) -> Any:
+    """Return a quote as JSON has it, without a look at what it says."""
+    if isinstance(given, PathLike):
+        return fspath(given)
+    dumped = getattr(given, "model_dump", None)
+    return given if dumped is None else dumped(mode="json", exclude_unset=True)
+
+
+def _sent(given: Any, files: "Files") -> Any:
+    """Return a quote as it travels: an example's name, or a table with the files of its scenarios."""
+    from perfmodel.decide.quote import example_names, read_quote
+
+    plain = _plain(given)
+    if isinstance(plain, str) and plain not in example_names():
+        plain = _plain(read_quote(plain)[0])
+    return _with_files(plain, files) if isinstance(plain, Mapping) else plain
+
+
+def _with_files(table: Mapping[str, Any], files: "Files") -> dict[str, Any]:
+    """Return a quote's table, or that of a claim, with the files of its scenarios."""
+    result = dict(table)
+    if isinstance(result.get("scenario"), Mapping):
+        result["scenario"] = files.of_scenario(result["scenario"])
+    if isinstance(result.get("claims"), list | tuple):
+        result["claims"] = [
+            _with_files(each, files) if isinstance(each, Mapping) else each for each in result["claims"]
+        ]
+    return result
+
+
+class QuoteRequest(Described):
+    """A proposal whose claims are to be checked.
+
+    Parameters
+    ----------
+    quote : What a quote's file holds, as a table; or the name of an example, or of a file.
+    examples : Instead: list the quotes that come with the package.
+    where : What errors call the quote.
+    calibration : What your own runs taught, for every claim: a file of perfmodel calibrate --data.
+    """
+
+    quote: Annotated[AnyQuote | None, OptionInfo(sent=_sent)] = None
+    examples: Annotated[bool, Within(strict=True)] = False
+    where: str = "quote"
+    calibration: str | None = same_as(Scenario)
+
+
+class _Typed(Described):
+    """A quote in the shell.
+
+    Parameters
+    ----------
+    quote : A TOML file, or the name of an example.
+    examples : List the quotes that come with the package.
+    """
+
+    quote: str | None = None
+    examples: bool = False
+    calibration: str | None = same_as(Scenario)
+
+    def request(self) -> QuoteRequest:
+        """Return the request; a command without a quote is a mistake of usage."""
+        if self.quote is None and not self.examples:
+            from click import UsageError
+
+            raise UsageError(_nothing_to_check())
+        given = {name: getattr(self, name) for name in self.model_fields_set}
+        return QuoteRequest.model_construct(**given)
+
+
+def _nothing_to_check() -> str:
+    from perfmodel.decide.quote import example_names
+
+    return "give a quote's file, or one of the examples: " + ", ".join(example_names())
+
+
+def run(request: QuoteRequest, context: Context) -> "QuoteAnswer | ExampleQuotes":
+    """Check every claim of a quote against physics, the model's 80 % interval and measured runs.
+
+    Raises
+    ------
+    InputError : no quote, a scenario that cannot be predicted, or a claim that its workload cannot have; the
+        message names the quote and the claim
+
+    Examples
+    --------
+    Eight V100 cannot train a million images per second:
+
+    >>> from perfmodel import check_quote
+    >>> claim = {"quantity": "images_per_second", "value": 1e6}
+    >>> check_quote({"title": "Too good", "scenario": {"gpus": 8}, "claims": [claim]})[0].verdict
+    'impossible'
+    """
+    from perfmodel.decide.quote import check_quote, read_quote
+    from perfmodel.decide.quote.answer import QuoteAnswer, example_quotes, quote_of_json
+
+    if request.examples:
+        return example_quotes()
+    given: Any = request.quote
+    if given is None:
+        raise InputError(_nothing_to_check())
+    quote, name = read_quote(given) if isinstance(given, str) else (quote_of_json(given), request.where)
+    return QuoteAnswer.of(quote, check_quote(quote, context.catalogue, name, request.calibration))
+
+
+def text(answer: "QuoteAnswer | ExampleQuotes", request: QuoteRequest) -> None:
+    """Print each claim with its verdict and why, or the examples."""
+    import textwrap
+
+    import click
+
+    from perfmodel.decide.quote.listing import claimed, counted, defaults_taken, lines_of
+    from perfmodel.decide.quote.sentence import BETTER
+
+    if isinstance(answer, list):
+        for row in answer:
+            click.echo(f"{row.name:<22} {row.title}")
+        return
+    for line in textwrap.wrap(answer.title, WIDTH) + textwrap.wrap(answer.note, WIDTH):
+        click.echo(line)
+    for index, claim in enumerate(answer, 1):
+        head = f"{index}. {claim.verdict.upper()}: {claimed(claim)}"
+        if claim.verdict == "reached":
+            head += f"; {BETTER}"
+        if claim.memory:
+            head += f"; the job does not fit, it {claim.memory}"
+        click.echo()
+        click.echo(click.style("\n".join(textwrap.wrap(head, WIDTH)), bold=True))
+        for label, words in lines_of(claim, answer.sources):
+            click.echo(_filled(words, f"   {label}".ljust(INDENT + 3)))
+    click.echo()
+    click.echo(counted(answer.claims))
+    click.echo(_filled(defaults_taken(answer.claims), ""))
+
+
+def _filled(words: str, start: str) -> str:
+    """Text wrapped behind its label; a web address is never broken, and a long one starts further left."""
+    from perfmodel.interfaces.cli.render import filled
+
+    if len(start) + len(words) > WIDTH and words.startswith("https://"):
+        return f"   {words}"
+    return filled(words, WIDTH, start)
+
+
+def _markdown(answer: "QuoteAnswer | ExampleQuotes", request: QuoteRequest) -> str:
+    from perfmodel.core.files.tables import markdown_table
+    from perfmodel.decide.quote.listing import claimed, defaults_taken, lines_of
+
+    if isinstance(answer, list):
+        return markdown_table(answer.records())
+    table = markdown_table(map(_markdown_row, answer)).rstrip()
+    parts = [f"## {answer.title}", *([answer.note] if answer.note else []), table]
+    for index, claim in enumerate(answer, 1):
+        lines = [
+            f"- {label + ': ' if label else ''}{words}" for label, words in lines_of(claim, answer.sources)
+        ]
+        parts.append("\n".join([f"{index}. {claimed(claim)}: {claim.verdict}", "", *lines]))
+    return "\n\n".join([*parts, defaults_taken(answer.claims)])
+
+
+def _markdown_row(claim: "Checked") -> dict[str, Any]:
+    from perfmodel.decide.quote.claim_judgement import percent
+    from perfmodel.decide.quote.listing import claimed, interval_words, value_words, verdict_words
+
+    return {
+        "claim": claimed(claim),
+        "verdict": f"**{claim.verdict}**" if claim.verdict == "impossible" else verdict_words(claim),
+        "likely": "" if claim.probability is None else percent(claim.probability),
+        "limit": value_words(claim, claim.limit),
+        "model": "" if claim.expected is None else value_words(claim, claim.expected),
+        "80 % interval": interval_words(claim) or "",
+    }
+
+
+def _check_report(file: Path, request: QuoteRequest) -> None:
+    from perfmodel.interfaces.reports.page import check_page
+
+    check_page(file)
+
+
+def _write_report(file: Path, answer: Any, request: QuoteRequest, context: Context) -> None:
+    from perfmodel.interfaces.reports.page import write_page
+    from perfmodel.interfaces.reports.quoted import page_of_quote
+
+    if not request.examples:
+        write_page(file, page_of_quote(answer, answer.claims, context.typed))
+
+
+_ABOUT = """QUOTE is a TOML file, or an example's name.
+
+\b
+A file; docs/quote-format.md has every key and quantity:
+  title = "An offer of 512 H100"
+  scenario = { workload = "llama-3-70b", node = "dgx-h100", gpus = 512 }
+  [[claims]]
+  quantity = "days_to_train"
+  value = 35
+  tokens = "1T"
+
+Each claim is held against what physics allows (impossible), against the model's 80 % interval
+(optimistic, plausible, pessimistic; possible where it has none, oversized where the job does not fit its
+memory) and against the measured runs most like it (reached where one did what the model does not
+expect).  Tricks of data sheets are named, and a sentence says it all for a mail.  The exit code is 1
+where one is impossible."""
+_CLAIM: Sequence[Mapping[str, Any]] = [{"quantity": "images_per_second", "value": 20000}]
+
+COMMAND = Command(
+    name="check-quote",
+    summary="Can a quote's claims be true?",
+    about=_ABOUT,
+    request=QuoteRequest,
+    typed=_Typed,
+    answers=("perfmodel.decide.quote.answer:QuoteAnswer", "perfmodel.decide.quote.answer:ExampleQuotes"),
+    run=run,
+    text=text,
+    forms={"json": JSON, "csv": csv(), "markdown": Form("Print Markdown.", _markdown)},
+    writes={
+        "report": Writes(
+            "Also write the answer as one page: FILE.html, or FILE.md for Markdown.",
+            _check_report,
+            _write_report,
+        )
+    },
+    status=lambda answer: int(not isinstance(answer, list) and answer.impossible > 0),
+    arguments=("quote",),
+    positional=("quote",),
+    examples=(
+        "perfmodel check-quote --examples",
+        "perfmodel check-quote dgx-a100-petaflops",
+        "perfmodel check-quote horovod-512-gpus",
+        "perfmodel check-quote dgx-a100-petaflops --report verdict.html",
+    ),
+    bodies={
+        "an example": {"quote": "dgx-a100-petaflops"},
+        "a claim": {"quote": {"title": "Eight V100", "scenario": {"gpus": 8}, "claims": _CLAIM}},
+    },
+)

@@ -1,0 +1,48 @@
+"""``trace report``: what ``trace summary`` shows as one page."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from perfmodel.core.errors import InputError
+from perfmodel.interfaces.command import Context, Writes
+from perfmodel.interfaces.commands import trace_summary
+from perfmodel.interfaces.commands.trace_summary import TraceRequest
+from perfmodel.interfaces.forms import JSON
+
+
+def text(answer: object, request: object) -> None:
+    """Print nothing but the note of the file."""
+
+
+def _check(file: Path, request: TraceRequest) -> None:
+    from perfmodel.core.files.writing import check_writable
+
+    check_writable(file)
+
+
+def _write(file: Path, answer: Any, request: TraceRequest, context: Context) -> None:
+    from perfmodel.core.files.writing import write_whole
+    from perfmodel.evidence.traces.trace_page import html_report
+
+    if not answer["devices"]:
+        traces: Any = request.traces
+        raise InputError(f"{traces[0]}: times of messages, and no trace of a step")
+    write_whole(file, html_report(answer))
+
+
+COMMAND = replace(
+    trace_summary.COMMAND,
+    name="trace report",
+    summary="Write what ``trace summary`` shows as one HTML file that opens alone, in any browser.",
+    about="",
+    text=text,
+    forms={"json": JSON._replace(words="Print JSON: what ``trace summary`` prints.")},
+    writes={
+        "report": Writes(
+            "Where to write the page.", _check, _write, metavar="FILE.html", required=True, note="written"
+        )
+    },
+    examples=("perfmodel trace report my_trace.json --report report.html",),
+    without=dict.fromkeys(("python", "http"), "it writes a page of what trace summary answers"),
+)

@@ -1,0 +1,177 @@
+"""``trace summary``: what happened in a step, from files of profilers."""
+
+import json
+from collections.abc import Mapping, Sequence
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+from perfmodel.core.choices import Precision
+from perfmodel.core.records.options import Described, OptionInfo
+from perfmodel.core.records.record import Within, same_as
+from perfmodel.interfaces.command import Command, Context
+from perfmodel.model.options.scenario import Scenario
+
+if TYPE_CHECKING:
+    from perfmodel.evidence.traces.answer import TraceSummary
+    from perfmodel.evidence.traces.device_trace import DeviceTrace
+    from perfmodel.evidence.traces.nccl_tests import Timings
+    from perfmodel.interfaces.client.files import Files
+
+    AnyTraces: TypeAlias = Mapping[str, Any] | Sequence[str | Path] | str | Path
+else:
+
+    class AnyTraces:
+        """Files and folders, or what each file holds by its name."""
+
+        @classmethod
+        def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+            """Take a table of contents, or a list of names."""
+            from pydantic_core import core_schema
+
+            from perfmodel.interfaces.service.requests import FileName
+
+            names = core_schema.list_schema(core_schema.str_schema(strict=True), min_length=1)
+            keys = handler.generate_schema(FileName)
+            table = core_schema.dict_schema(keys, core_schema.any_schema(), min_length=1)
+            either = core_schema.union_schema([table, names])
+            return core_schema.no_info_before_validator_function(_plain, either)
+
+
+Steps = Annotated[int, Within(ge=0, le=1_000_000, strict=True)]
+_Names = Annotated[tuple[str, ...], Within(strict=False)]
+
+
+def _plain(given: Any) -> Any:
+    if isinstance(given, str | PathLike):
+        return [fspath(given)]
+    if isinstance(given, list | tuple):
+        return [fspath(each) if isinstance(each, PathLike) else each for each in given]
+    return given
+
+
+def sent(given: Any, files: "Files") -> Any:
+    """Return the names of files that travel along; folders stand for the files in them."""
+    from perfmodel.evidence.traces.read import files_of
+
+    plain = _plain(given)
+    return plain if isinstance(plain, Mapping) else [files.add(file) for file in files_of(plain)]
+
+
+class TraceRequest(Described):
+    """Profiler's files of one job.
+
+    Parameters
+    ----------
+    traces : What each file holds, by its name: the text, or the JSON itself of a Chrome trace; or names of
+        files.
+    skip : [1] Marked steps at the start to leave out.
+    accelerators : What the GPUs are, where a file does not say.
+    workload : Network of the job: adds what the model recommends.
+    local_batch_size : Samples per accelerator of the job: tries larger ones.
+    precision : Arithmetic of the job: tries others.  [default: with a network]
+    """
+
+    traces: Annotated[AnyTraces, OptionInfo(sent=sent)]
+    skip: Steps = 0
+    accelerators: Annotated[_Names, OptionInfo(name="accelerator", commas=True)] = ()
+    workload: str | None = same_as(Scenario, None)
+    local_batch_size: int | None = same_as(Scenario)
+    precision: Precision | None = same_as(Scenario)
+
+
+class TraceTyped(Described):
+    """Files of one job in the shell."""
+
+    files: Annotated[tuple[str, ...], OptionInfo(form="FILE...")]
+    accelerators: _Names = same_as(TraceRequest)
+    skip: int = same_as(TraceRequest)
+    workload: str | None = same_as(TraceRequest)
+    local_batch_size: int | None = same_as(TraceRequest)
+    precision: Precision | None = same_as(TraceRequest)
+
+    def request(self) -> TraceRequest:
+        """Return the request."""
+        given = {name: getattr(self, name) for name in self.model_fields_set if name != "files"}
+        return TraceRequest.model_construct(traces=self.files, **given)
+
+
+def run(request: TraceRequest, context: Context) -> "TraceSummary":
+    """Return what profilers saw of each device: computation, exposed and hidden communication, input, idling.
+
+    Raises
+    ------
+    InputError : a file that is no trace; an unknown name; a batch or precision without the network
+
+    Examples
+    --------
+    >>> from perfmodel import trace_summary
+    >>> kernel = {"ph": "X", "cat": "kernel", "name": "sgemm", "pid": 0, "tid": 7, "ts": 10, "dur": 100}
+    >>> trace = {"traceEvents": [kernel | {"args": {"device": 0, "stream": 7}}]}
+    >>> round(trace_summary({"trace.json": trace}).devices[0]["totals"]["compute_time"], 6)
+    0.0001
+    """
+    from perfmodel.evidence.traces.answer import TraceSummary
+    from perfmodel.evidence.traces.summarised import summarised, with_timings
+
+    read = read_traces(request.traces, context)
+    report = summarised(
+        *read,
+        accelerator=request.accelerators,
+        skip=request.skip,
+        workload=request.workload,
+        local_batch_size=request.local_batch_size,
+        precision=request.precision,
+        catalogue=context.catalogue,
+    )
+    return TraceSummary(with_timings(*report))
+
+
+def read_traces(traces: Any, context: Context) -> tuple[list["DeviceTrace"], list["Timings"]]:
+    """Return the traces that a request names or holds, and the times of messages among them."""
+    from perfmodel.core.files.attachments import only_attached
+    from perfmodel.evidence.traces.read import read_all
+    from perfmodel.interfaces.cli.trace_files import read_all as with_progress
+
+    plain = _plain(traces)
+    if not isinstance(plain, Mapping):
+        return (with_progress if context.typed else read_all)(plain)
+    with only_attached({name: _content(held) for name, held in plain.items()}):
+        return read_all(list(plain))
+
+
+def _content(given: Any) -> bytes:
+    """Return what a trace holds that was given as a text, bytes, or the JSON itself."""
+    from perfmodel.core.files.attachments import content_of
+
+    held = content_of(given)
+    return json.dumps(given).encode("utf-8", "replace") if held is None else held
+
+
+def text(answer: "TraceSummary", request: object) -> None:
+    """Print each device, the collectives, ranks and marked ranges, and what would shorten the step."""
+    from perfmodel.interfaces.cli.trace_render import show_summary
+
+    show_summary(answer)
+
+
+_EVENT = {"ph": "X", "cat": "kernel", "name": "sgemm", "pid": 0, "tid": 7, "ts": 10, "dur": 100}
+_TRACE = {"traceEvents": [{**_EVENT, "args": {"device": 0, "stream": 7}}]}
+
+COMMAND = Command(
+    name="trace summary",
+    summary="Computation, exposed and hidden communication, input and idling of each device; a folder is all "
+    "ranks.",
+    about="Also shares of kernels, copies, runtime, loader and host; how well kernels fill the GPU; memory; "
+    "ranks that others wait for; time by marked range; and what would shorten the step by how much.\n\n"
+    "A report of Nsight Systems is exported first, by ``nsys export --type sqlite``.",
+    request=TraceRequest,
+    typed=TraceTyped,
+    answers=("perfmodel.evidence.traces.answer:TraceSummary",),
+    run=run,
+    text=text,
+    arguments=("files",),
+    positional=("traces",),
+    examples=("perfmodel trace summary my_trace.json",),
+    bodies={"one kernel": {"traces": {"trace.json": _TRACE}}},
+)

@@ -1,0 +1,327 @@
+"""``workloads``: the networks, layer by layer, and how they are trained."""
+
+import re
+import textwrap
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+from perfmodel.core.errors import InputError
+from perfmodel.core.records.options import Described, OptionInfo
+from perfmodel.core.records.record import Within, same_as
+from perfmodel.interfaces.command import Command, Context
+from perfmodel.interfaces.forms import JSON, Form, markdown
+from perfmodel.model.options.scenario import Scenario
+
+if TYPE_CHECKING:
+    from perfmodel.evidence.recipe_rows import Recipes
+    from perfmodel.workloads.architecture import Architecture
+    from perfmodel.workloads.listing import NetworkList, NetworkTable
+    from perfmodel.workloads.workload import Layer, Workload
+
+DIGITS = "#.4g"
+"""Form of counts in a list."""
+VARIANT = 21
+"""Columns of a variant in a list, the last of 80."""
+_Word = Annotated[str, Within(min_length=1)]
+
+
+class WorkloadsRequest(Described):
+    """Networks to list or to show.
+
+    Parameters
+    ----------
+    word : Only those whose name has it; with recipes of one network, or one recipe.
+    name : One network to show instead, layer by layer; may be a file.
+    sequence_length : Tokens of one sample, with name.
+    recipes : How networks are trained instead: what was published of each recipe, a row for each batch.
+    """
+
+    word: _Word | None = None
+    name: Annotated[str | None, OptionInfo(offers="workloads")] = None
+    sequence_length: int | None = same_as(Scenario)
+    recipes: Annotated[bool, Within(strict=True)] = False
+
+
+class _List(Described):
+    """Networks that the shell lists."""
+
+    word: str | None = same_as(WorkloadsRequest)
+
+    def request(self) -> WorkloadsRequest:
+        return WorkloadsRequest.model_construct(word=self.word)
+
+
+class _Show(Described):
+    """A network that the shell shows.
+
+    Parameters
+    ----------
+    name : A network, built in or a file.
+    """
+
+    name: str
+    sequence_length: int | None = same_as(Scenario)
+
+    def request(self) -> WorkloadsRequest:
+        return WorkloadsRequest.model_construct(name=self.name, sequence_length=self.sequence_length)
+
+
+class _Recipes(Described):
+    """Recipes that the shell lists."""
+
+    word: str | None = same_as(WorkloadsRequest)
+
+    def request(self) -> WorkloadsRequest:
+        return WorkloadsRequest.model_construct(word=self.word, recipes=True)
+
+
+def run(request: WorkloadsRequest, context: Context) -> "NetworkTable | NetworkList | Recipes":
+    """Return the networks, one of them layer by layer, or how they are trained; counts are per sample.
+
+    Raises
+    ------
+    InputError : an unknown network or recipe, or options that do not go together
+
+    Examples
+    --------
+    >>> from perfmodel import networks
+    >>> [network.id for network in networks("llama-3-8")]
+    ['llama-3-8b']
+    >>> networks(name="alexnet").parameters
+    61100840
+    """
+    from perfmodel.evidence.recipe_rows import recipe_rows
+    from perfmodel.workloads import workload
+    from perfmodel.workloads.listing import networks, table_of
+
+    if request.recipes:
+        for field in ("name", "sequence_length"):
+            if getattr(request, field) is not None:
+                raise InputError(f"{field}: goes without recipes; word leaves those of one network")
+        return recipe_rows(request.word)
+    if request.name is not None:
+        return table_of(workload(request.name, request.sequence_length))
+    if request.sequence_length is not None:
+        raise InputError("sequence_length goes with name, of one network")
+    return networks(request.word)
+
+
+def text(answer: "NetworkTable | NetworkList | Recipes", request: WorkloadsRequest) -> None:
+    """Print a row for each network by its kind, a row for each layer of one, or its recipes."""
+    from perfmodel.evidence.recipe_rows import Recipes
+    from perfmodel.workloads import workload
+    from perfmodel.workloads.listing import listed
+
+    if isinstance(answer, Recipes):
+        _print_recipes(answer)
+    elif isinstance(answer, list):
+        chosen = {heading: members for heading, members in listed(request.word).items() if members}
+        _print_groups({heading: map(workload, members) for heading, members in chosen.items()})
+    else:
+        _print(workload(str(request.name), request.sequence_length))
+
+
+def _layers(answer: object, request: WorkloadsRequest) -> str:
+    """Return the layers of a network as the CSV that ``--workload`` reads."""
+    import csv
+    import io
+
+    from perfmodel.workloads import workload
+
+    layers = workload(str(request.name), request.sequence_length).layers
+    file = io.StringIO()
+    writer = csv.DictWriter(file, layers[0]._fields, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(map(_cells, layers))
+    return file.getvalue()
+
+
+def _print_groups(listed: Mapping[str, Iterable["Workload"]]) -> None:
+    from rich.text import Text
+
+    from perfmodel.interfaces.cli.render import console, table
+
+    shown = table("workload", "parameters", "tokens", "MACs", "variant")
+    rows = {heading: [_listed(network) for network in networks] for heading, networks in listed.items()}
+    for index, column in enumerate(shown.columns):
+        column.no_wrap = True  # a wrapped name cannot be copied
+        if index < len(shown.columns) - 1:
+            cells = [row[index] for group in rows.values() for row in group]
+            column.min_width = max(map(len, [str(column.header), *cells]))
+    shown.columns[-1].justify = "left"
+    for heading, group in rows.items():
+        shown.add_section()
+        shown.add_row(Text(heading, style="bold"))
+        for row in group:
+            shown.add_row(*row)
+    console().print(shown)
+
+
+def _listed(network: "Workload") -> tuple[str, ...]:
+    return (
+        network.id,
+        _short(network.parameters, DIGITS),
+        f"{network.sequence_length:,}" if network.sequence_length else "",
+        _short(network.forward_flops / 2, DIGITS),
+        textwrap.shorten(re.split("[:;,]", network.variant)[0], VARIANT, placeholder=" ..."),
+    )
+
+
+def _print_recipes(rows: "Recipes") -> None:
+    """Print a paragraph for each recipe: networks, software and range, then a line for each batch."""
+    from rich.text import Text
+
+    from perfmodel.core.units import many
+    from perfmodel.interfaces.cli.render import console
+
+    out = console()
+    by_recipe: dict[tuple[str, str], dict[str, list[Any]]] = {}
+    for row in rows:
+        by_recipe.setdefault((row.recipe, row.target), {}).setdefault(row.workload, []).append(row)
+    for (name, target), networks in by_recipe.items():
+        first = next(iter(networks.values()))[0]
+        out.print(Text(f"{name}: {target}"), style="bold")
+        goes_with = [
+            f"--{key} {getattr(first, key)}" for key in ("framework", "optimizer") if getattr(first, key)
+        ]
+        if goes_with:
+            out.print(Text(f"  goes with {', '.join(goes_with)}"))
+        if first.unit == "tokens":
+            lines = [(network, row) for network, some in networks.items() for row in some]
+        else:
+            out.print(Text(f"  of {', '.join(networks)}"))
+            low, high = first.smallest_batch_size, first.largest_batch_size
+            range_ = f"of {low:,.0f}" if low == high else f"from {low:,.0f} to {high:,.0f}"
+            out.print(Text(f"  holds for batches {range_} {first.batch_unit}"))
+            lines = [("", row) for row in next(iter(networks.values()))]
+        for network, row in lines:
+            amount = f"{row.amount:.3g}" if row.unit == "epochs" else many(row.amount)
+            batch = many(row.batch_size) if row.unit == "tokens" else f"{row.batch_size:,.0f}"
+            of = f"{network}: " if network else ""
+            out.print(Text(f"  {of}{amount} {row.unit} at {batch} {row.batch_unit} a step: {row.quality}"))
+        for source in dict.fromkeys(row.source for some in networks.values() for row in some):
+            out.print(Text(f"  [{source}]"))
+
+
+def _cells(layer: "Layer") -> dict[str, object]:
+    tensors, kernel_size = " ".join(map(str, layer.tensors)), "x".join(map(str, layer.kernel_size))
+    return {**layer._asdict(), "tensors": tensors, "kernel_size": kernel_size}
+
+
+def _short(count: float, form: str = ".3f") -> str:
+    """Return a count with its prefix."""
+    for prefix, size in (("T", 1e12), ("G", 1e9), ("M", 1e6)):
+        if count >= size:
+            return f"{count / size:{form}}".rstrip(".") + f" {prefix}"
+    return f"{count:.0f}"
+
+
+def _widths(architecture: "Architecture") -> str:
+    """Return the widths and counts of a transformer in words."""
+    a = architecture
+    shared = f" and {a.kv_heads} key-value heads" if a.kv_heads < a.heads and not a.kv_rank else ""
+    words = [
+        f"{a.encoder_layers} + {a.layers} layers" if a.encoder_layers else f"{a.layers} layers",
+        f"{a.hidden} wide",
+        f"{a.heads} heads{shared} of {a.head_size}",
+    ]
+    gated = ", gated" if a.gated else ""
+    if a.feed_forward:
+        words.append(f"feed-forward {a.feed_forward}{gated}")
+    if a.experts:
+        shares = f", {a.shared_experts} shared" if a.shared_experts else ""
+        words.append(f"{a.top_k} of {a.experts} experts{shares} of {a.expert_feed_forward}{gated}")
+    words.append(f"{a.vocabulary} {'classes' if a.patch_elements else 'words'}")
+    return "; ".join(words)
+
+
+def _print(network: "Workload") -> None:
+    from rich.text import Text
+
+    from perfmodel.interfaces.cli.render import console, table
+    from perfmodel.workloads.listing import active_parameters
+
+    out = console()
+    out.print(Text(f"{network.name}  ({network.id})"), style="bold")
+    if network.variant:
+        out.print(Text(network.variant))
+    if network.architecture is not None:
+        out.print(Text(_widths(network.architecture)))
+    active = active_parameters(network)
+    routed = f", {active:,} of them active" if active < network.parameters else ""
+    length = f", {network.sequence_length} tokens" if network.sequence_length else ""
+    out.print(
+        Text(
+            f"{network.parameters:,} parameters{routed}; one {network.sample}{length}: "
+            f"{_short(network.forward_flops / 2)}MAC forward, {_short(network.training_flops)}FLOP to train"
+        )
+    )
+    for note in network.notes:
+        out.print(Text(f"note: {note}"))
+    shown = table("layer", "kind", "parameters", "MACs", "moved", "kept", left=2)
+    for layer in network.layers:
+        shown.add_row(
+            layer.name,
+            layer.kind,
+            f"{layer.parameters:,}" if layer.parameters else "",
+            _short(layer.forward_flops / 2) if layer.forward_flops else "",
+            _short(layer.forward_elements),
+            _short(layer.saved_elements) if layer.saved_elements else "",
+        )
+    out.print(shown)
+    out.print(
+        Text("moved, kept: elements of activations, read and written forward, kept for the backward pass")
+    )
+
+
+COMMAND = Command(
+    name="workloads",
+    summary="The networks: a list, one layer by layer, or how they are trained.",
+    request=WorkloadsRequest,
+    answers=(
+        "perfmodel.workloads.listing:NetworkTable",
+        "perfmodel.workloads.listing:NetworkList",
+        "perfmodel.evidence.recipe_rows:Recipes",
+    ),
+    run=run,
+    text=text,
+    lines={
+        "list": {
+            "summary": "List the built-in networks, or those whose name has WORD in it.",
+            "about": "MACs are the multiply-adds of the forward pass of one sample, of so many tokens where "
+            "it has any.",
+            "typed": _List,
+            "arguments": ("word",),
+            "examples": ("perfmodel workloads list llama-3",),
+        },
+        "show": {
+            "summary": "Show one network, built in or from a file, layer by layer; counts are per sample.",
+            "about": "To describe a network of your own, start from the --csv of one that is like it.",
+            "typed": _Show,
+            "arguments": ("name",),
+            "forms": {
+                "json": JSON,
+                "csv": Form("Print the layers as the CSV that --workload reads.", _layers),
+                "markdown": markdown()._replace(words="Print the layers as a Markdown table."),
+            },
+            "examples": ("perfmodel workloads show bert-base --sequence-length 384",),
+        },
+        "recipes": {
+            "summary": "List how networks are trained: recipes of --recipe, with what was published at which "
+            "batch.",
+            "about": "WORD leaves those of one network, or of one recipe.  A recipe goes with a framework "
+            "unless another is asked for; at batches outside those it holds for, an answer says so.",
+            "typed": _Recipes,
+            "arguments": ("word",),
+            "examples": ("perfmodel workloads recipes bert-large",),
+        },
+    },
+    hardware=False,
+    positional=("word",),
+    examples=("perfmodel workloads list llama-3", "perfmodel workloads show resnet50"),
+    bodies={
+        "a word": {"word": "llama-3"},
+        "one network": {"name": "resnet50"},
+        "how BERT is trained": {"recipes": True, "word": "bert-large"},
+    },
+)
