@@ -22,8 +22,7 @@ from perfmodel.decide.quote import Checked, Quote
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.api.layouts import Layouts
 from perfmodel.interfaces.api.predict import predicted
-from perfmodel.interfaces.api.stragglers import Stragglers, stragglers
-from perfmodel.interfaces.calls import learning_rate
+from perfmodel.interfaces.calls import learning_rate, stragglers
 from perfmodel.interfaces.cli.app import SERVER, TOKEN
 from perfmodel.interfaces.client import Client, ServiceError
 from perfmodel.interfaces.client.connection import refusal_of
@@ -35,6 +34,7 @@ from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import Prediction, predict
 from perfmodel.model.prediction.collectives.collective import Collective, algorithms, collective
 from perfmodel.model.prediction.training.learning_rates import LearningRates
+from perfmodel.model.prediction.training.stragglers import Stragglers
 
 
 class Compared(NamedTuple):
@@ -201,8 +201,8 @@ class _AnsweringByService(Answering):
     def collective(
         self, name: str, fabric: Point, options: Mapping[str, Any], sizes: Sequence[float]
     ) -> list[Collective]:
-        rows: Any = self._client.collective(name, size=list(sizes), **options)  # a table, of several sizes
-        return list(rows.rows)
+        asked: Any = {"name": name, "size": list(sizes), **options}
+        return list(self._client.collective(**asked).rows)
 
     def collective_times(
         self,
@@ -220,7 +220,8 @@ class _AnsweringByService(Answering):
         }
 
     def stragglers(self, **options: Any) -> Stragglers:
-        return self._client.stragglers(**options)  # type: ignore[return-value]  # of every variant
+        answer: Stragglers = self._client.stragglers(**options)
+        return answer
 
     def learning_rate(self, *sizes: float, **options: Any) -> LearningRates:
         return self._client.learning_rate(*sizes, **options)  # type: ignore[arg-type]

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from perfmodel.hardware.catalogue.store import Catalogue
-from perfmodel.interfaces.api.layouts import Layouts, layouts
+from perfmodel.interfaces.api.layouts import Layouts
+from perfmodel.interfaces.calls import layouts
 
 
 def searched(options: Mapping[str, Any], catalogue: Catalogue) -> Layouts:

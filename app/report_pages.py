@@ -11,11 +11,11 @@ from perfmodel.decide.comparison import Comparison
 from perfmodel.decide.quote import Checked, Quote
 from perfmodel.decide.sensitivity.sensitivity_tables import SensitivityReport
 from perfmodel.interfaces.api.layouts import Layouts
-from perfmodel.interfaces.api.scale import scaling_of
 from perfmodel.interfaces.reports.page import Page
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import Prediction
+from perfmodel.model.prediction.scaling import scaling_of
 
 Making = Callable[[], Page]
 
@@ -83,7 +83,7 @@ def of_layouts(answer: Layouts, command: str, conditions: Conditions) -> Making:
 def of_scaling(predictions: Sequence[Prediction], command: str) -> Making:
     """Return what makes the page of one job on several numbers of accelerators."""
     catalogue = session_hardware.catalogue()
-    scaling = scaling_of([each.scenario["world_size"] for each in predictions], tuple(predictions))
+    scaling = scaling_of(tuple(predictions))
 
     def page() -> Page:
         from perfmodel.interfaces.reports.scaled import page_of_scaling

@@ -21,25 +21,25 @@ if TYPE_CHECKING:
     from perfmodel.decide.sweeps import sweep
     from perfmodel.evidence.traces.emulate import Emulator
     from perfmodel.hardware.catalogue.store import Catalogue
-    from perfmodel.interfaces.api.adaptive_synchrony import adaptive_synchrony
     from perfmodel.interfaces.api.calibrate import calibrate
-    from perfmodel.interfaces.api.collective import collective
     from perfmodel.interfaces.api.fleets import fleets
-    from perfmodel.interfaces.api.layouts import layouts
     from perfmodel.interfaces.api.plan import plan
-    from perfmodel.interfaces.api.scale import scale
-    from perfmodel.interfaces.api.stragglers import stragglers
     from perfmodel.interfaces.api.validate import validate
     from perfmodel.interfaces.calls import (
+        adaptive_synchrony,
+        collective,
         compare,
         compression,
         downpour,
         enough,
         explain,
+        layouts,
         learning_rate,
         model_parallel,
+        scale,
         sensitivity,
         servers,
+        stragglers,
     )
     from perfmodel.interfaces.client import Client
     from perfmodel.interfaces.reports.write import write_report
@@ -92,26 +92,26 @@ _HOMES = {
     "InputError": "perfmodel.core.errors",
     "Prediction": "perfmodel.model.prediction",
     "Scenario": "perfmodel.model.options.scenario",
-    "adaptive_synchrony": "perfmodel.interfaces.api.adaptive_synchrony",
+    "adaptive_synchrony": "perfmodel.interfaces.calls",
     "calibrate": "perfmodel.interfaces.api.calibrate",
     "check_quote": "perfmodel.decide.quote",
-    "collective": "perfmodel.interfaces.api.collective",
+    "collective": "perfmodel.interfaces.calls",
     "compare": "perfmodel.interfaces.calls",
     "compression": "perfmodel.interfaces.calls",
     "downpour": "perfmodel.interfaces.calls",
     "enough": "perfmodel.interfaces.calls",
     "explain": "perfmodel.interfaces.calls",
     "fleets": "perfmodel.interfaces.api.fleets",
-    "layouts": "perfmodel.interfaces.api.layouts",
+    "layouts": "perfmodel.interfaces.calls",
     "learning_rate": "perfmodel.interfaces.calls",
     "model_parallel": "perfmodel.interfaces.calls",
     "plan": "perfmodel.interfaces.api.plan",
     "predict": "perfmodel.model.prediction",
     "read_quote": "perfmodel.decide.quote",
-    "scale": "perfmodel.interfaces.api.scale",
+    "scale": "perfmodel.interfaces.calls",
     "sensitivity": "perfmodel.interfaces.calls",
     "servers": "perfmodel.interfaces.calls",
-    "stragglers": "perfmodel.interfaces.api.stragglers",
+    "stragglers": "perfmodel.interfaces.calls",
     "sweep": "perfmodel.decide.sweeps",
     "validate": "perfmodel.interfaces.api.validate",
     "workload": "perfmodel.workloads",

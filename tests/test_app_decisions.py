@@ -14,13 +14,12 @@ from click.testing import CliRunner
 
 from app import decisions, plan_limits
 from app.options import options
-from perfmodel import compare
+from perfmodel import compare, layouts
 from perfmodel.decide.planning import Goal, SearchResult, search
 from perfmodel.decide.planning.plan_verdict import share_words
 from perfmodel.decide.planning.search_tables import report
 from perfmodel.decide.quote import Claim, Quote, check_quote, read_quote
 from perfmodel.decide.quote.listing import worst_first
-from perfmodel.interfaces.api.layouts import layouts
 from perfmodel.interfaces.cli import main
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import predict

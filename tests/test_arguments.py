@@ -109,7 +109,7 @@ def test_what_is_no_scenario_is_not_compared(odd):
     ("ask", "said"),
     [
         (lambda: perfmodel.stragglers(distribution=4), "distribution = 4: expected text"),
-        (lambda: perfmodel.collective(ranks=8, size=1e6, link=7), "link = 7: expected text"),
+        (lambda: perfmodel.collective(ranks=8, size=1e6, link=7), "intra_link = 7: expected text"),
         (lambda: perfmodel.calibrate(times=["a"]), r"times = \['a'\]: expected the path of a file"),
         (lambda: perfmodel.check_quote("x"), "quote = 'x': expected a Quote"),
         (lambda: perfmodel.plan(5), "workload = 5: expected text"),

@@ -121,7 +121,7 @@ def test_what_is_too_large_ends_in_a_line(error, invoke, monkeypatch):
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr("perfmodel.interfaces.cli.predict.scenario_from", fail)
+    monkeypatch.setattr("perfmodel.interfaces.shell.catalogue_from", fail)
     done = invoke("predict")
     assert done.exit_code == 2
     assert len(done.stderr.splitlines()) == 1
@@ -149,7 +149,7 @@ It sets the signal: a shell that starts tests in the background has them ignore 
 
 
 @pytest.mark.parametrize(
-    "module", ["click", "perfmodel.interfaces.cli.predict", "perfmodel.model.prediction"]
+    "module", ["click", "perfmodel.interfaces.commands.predict", "perfmodel.model.prediction"]
 )
 @pytest.mark.parametrize("call", ["script", "module"])
 def test_an_interruption_while_modules_load_is_told_in_a_line(call, module, tmp_path):

@@ -19,7 +19,7 @@ from app.options import MONEY, SCENARIO, options
 from app.plan_form import known as plan_form
 from perfmodel import Scenario, sweep
 from perfmodel.core.choices import Algorithm
-from perfmodel.core.records.options import MEASURED, Declared, declared
+from perfmodel.core.records.options import MEASURED, Declared, declared, with_places
 from perfmodel.core.updates import KINDS
 from perfmodel.decide.planning import Goal
 from perfmodel.decide.sweeps.axes import COMPUTATION, LAYOUT, PLACE, PLAN, WAY, is_number
@@ -28,7 +28,6 @@ from perfmodel.equations.algorithms import ALGORITHMS, GRID_ALGORITHMS
 from perfmodel.equations.sgd_variants import VARIANTS
 from perfmodel.hardware.calibration_sources import Sources
 from perfmodel.hardware.software import DEFAULT
-from perfmodel.interfaces.api.scale import COUNTS
 from perfmodel.interfaces.cli import command_of
 from perfmodel.model.input.loading import DEFAULT_STORAGE
 from perfmodel.model.options.conditions import Conditions
@@ -62,7 +61,11 @@ def parameters(command: str) -> dict[str, click.Option]:
 
 
 def words(one: Declared) -> str:
-    return f"{one.words}  [default: {one.usual}]" if one.usual else one.words
+    said, usual = (
+        with_places(text, lambda field: f"--{field.replace('_', '-')}")
+        for text in (one.template, one.default_template)
+    )
+    return f"{said}  [default: {usual}]" if usual else said
 
 
 @pytest.mark.parametrize("one", EVERY, ids=lambda one: one.field)
@@ -286,13 +289,12 @@ def test_every_all_reduce_can_be_asked_for():
 def test_defaults_of_commands_are_those_of_the_functions():
     usual = {name: one.default for name, one in inspect.signature(perfmodel.stragglers).parameters.items()}
     for name, field in (("variant", "variant"), ("workers", "workers"), ("local-steps", "local_steps")):
-        assert parameters("stragglers")[name].default == usual[field]
-    assert parameters("stragglers")["distribution"].default == usual["distribution"]
-    assert parameters("scale")["gpus"].default == ",".join(map(str, COUNTS))
+        assert parameters("stragglers")[name].usual == str(usual[field])
+    assert parameters("stragglers")["distribution"].usual == usual["distribution"]
     assert parameters("plan")["max-gpus"].usual == str(Goal().max_gpus)
     usual = {name: one.default for name, one in inspect.signature(perfmodel.collective).parameters.items()}
-    assert parameters("collective")["collective"].default == usual["name"]
-    assert parameters("collective")["algorithm"].default == usual["algorithm"]
+    assert parameters("collective")["collective"].usual == usual["name"]
+    assert parameters("collective")["algorithm"].usual == usual["algorithm"]
 
 
 def test_a_word_is_understood_in_any_spelling_in_every_field():

@@ -25,7 +25,7 @@ from perfmodel.equations.update_times import (
     server_update_rate,
 )
 from perfmodel.equations.wall_clock import Objective, error_bound
-from perfmodel.interfaces.api.stragglers import Stragglers
+from perfmodel.model.prediction.training.stragglers import Stragglers
 
 from .simulators.sgd_events import Draw, Run, server_queue, simulate
 

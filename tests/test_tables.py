@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfmodel import InputError, explain, predict, sweep
+from perfmodel import InputError, collective, explain, predict, sweep
 from perfmodel.equations.tables import table_memory_bytes, table_message_bytes, touched_parameters
-from perfmodel.interfaces.api.collective import collective
 from perfmodel.model.setting.embedding_tables import tables_apart
 from perfmodel.workloads import workload
 

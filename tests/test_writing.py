@@ -111,7 +111,7 @@ def test_a_command_keeps_a_link_and_refuses_a_pipe(tmp_path, invoke):
         (
             "plotly",
             "collective --ranks 8 --size 1MB --accelerator h100 --plot x.html",
-            "perfmodel.interfaces.api.collective.collective",
+            "perfmodel.model.prediction.collectives.collective.collective",
         ),
         ("pyarrow", "sweep --output x.parquet", "perfmodel.decide.sweeps.table.answers"),
         ("onnx", "predict --workload {model}", "perfmodel.workloads.from_onnx.read_bytes"),

@@ -83,7 +83,7 @@ def page(asked: Asked) -> None:
     name = picked.get("collective", "all-reduce")
     ranks, servers = picked.get("ranks", 8), picked.get("servers")
     with mistakes_shown():
-        size = convert(SIZE, picked.get("size", "100MB"))[0]
+        size = convert(SIZE, picked.get("size", "100MB"))
         sizes = convert(SIZE, "1KB..1GB")
         place = exchanges.ranks_of(picked, ranks, session_hardware.catalogue())
         fabric = place.fabric

@@ -26,8 +26,8 @@ from app.plain import plain
 from perfmodel.core.errors import InputError
 from perfmodel.core.units import show, three_digits
 from perfmodel.evidence.accuracy.scenarios import measured_time
-from perfmodel.interfaces.api.scale import COLUMNS, notes_of, scaling_of
 from perfmodel.model.prediction import Prediction
+from perfmodel.model.prediction.scaling import COLUMNS, notes_of, scaling_of
 from perfmodel.model.step.terms import sent
 
 START = {"gpus": "1,2,4,8,16,32,64"}
@@ -129,7 +129,7 @@ def answer_of(
     """Return what ``perfmodel scale --json`` prints of every curve, each row with the name of its curve."""
     rows = []
     for name, line in result.items():
-        scaling = scaling_of([each.scenario["world_size"] for each in line], tuple(line))
+        scaling = scaling_of(tuple(line))
         for row, value in zip(json.loads(scaling.to_json())["rows"], drawn[name], strict=True):
             rows.append({"curve": name, **row, **({} if y in FIELDS else {"cost_per_epoch": value})})
     last = next(iter(result.values()))[-1]

@@ -19,9 +19,9 @@ from perfmodel.decide.explanations.sources import cited
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.laws import LAWS
 from perfmodel.equations.sgd_variants import StragglerPrediction
-from perfmodel.interfaces.api.adaptive_synchrony import adaptive_synchrony
-from perfmodel.interfaces.api.stragglers import USUAL, Stragglers, law_of
+from perfmodel.interfaces.calls import adaptive_synchrony
 from perfmodel.model.prediction.training.learning_rates import LearningRate
+from perfmodel.model.prediction.training.stragglers import USUAL, Stragglers, law_from, with_params
 
 if TYPE_CHECKING:
     from perfmodel.model.prediction.training.sgd_error_bound import ErrorCurve, ErrorCurves
@@ -63,9 +63,9 @@ def law(picked: dict[str, Any]) -> tuple[Distribution, dict[str, Any]]:
     sample = session_hardware.sample()
     if sample is not None:
         return sample, {"distribution": str(sample)}
-    name = picked.get("distribution", str(LAW.parameter.default))
-    params = picked.get("param", EXAMPLES[name])
-    return law_of(name, (params,)), {"distribution": f"{name}:{params}"}
+    name: str = picked.get("distribution", getattr(LAW.parameter, "usual", ""))
+    params: str = picked.get("param", EXAMPLES[name])
+    return law_from(with_params(name, (params,))), {"distribution": f"{name}:{params}"}
 
 
 def variants(picked: dict[str, Any], times: Distribution) -> Stragglers:
@@ -76,7 +76,7 @@ def variants(picked: dict[str, Any], times: Distribution) -> Stragglers:
 def law_words(times: Distribution) -> str:
     """Say how long a gradient takes a worker: the mean, and the law.
 
-    >>> law_words(law_of("uniform", ("low=0.5,high=1.5",)))
+    >>> law_words(law_from("uniform:low=0.5,high=1.5"))
     '1 s in the mean (uniform: low=0.5, high=1.5)'
     """
     name, _, parameters = str(times).partition(":")

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from perfmodel.core.errors import InputError, refusal, unknown_name
 from perfmodel.core.units import show
@@ -87,6 +87,10 @@ class StragglerPrediction:
     """Proven bounds on the mean time per update [s]; both equal to it where it is exact."""
     fresh_status: Status = "exact"
     """Of fresh_fraction."""
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one row."""
+        return [asdict(self)]
 
     def to_json(self) -> str:
         """Return what ``perfmodel stragglers --json`` prints of one variant."""

@@ -6,9 +6,9 @@ from functools import cache
 from typing import Any
 
 from perfmodel.interfaces.function import function_of, given_by
-from perfmodel.interfaces.register import NAMES, command
+from perfmodel.interfaces.register import NAMES, OF_HAND, command
 
-_BY_FUNCTION = {name.replace("-", "_").replace(" ", "_"): name for name in NAMES}
+_BY_FUNCTION = {name.replace("-", "_").replace(" ", "_"): name for name in NAMES if name not in OF_HAND}
 
 
 @cache

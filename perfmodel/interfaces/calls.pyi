@@ -5,18 +5,192 @@ from perfmodel.decide.comparison import Comparison
 from perfmodel.decide.explanations.write import Explanation
 from perfmodel.decide.sensitivity.sensitivity_tables import SensitivityReport
 from perfmodel.decide.sensitivity.until import Enough
+from perfmodel.equations.distribution import Distribution
+from perfmodel.equations.sgd_variants import StragglerPrediction
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.api.layouts import Layouts
 from perfmodel.interfaces.commands.compare import Job
 from perfmodel.interfaces.commands.model_parallel import Point
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.options.conditions import Conditions
-from perfmodel.model.options.keywords import SizedOptions
+from perfmodel.model.options.keywords import Options, SizedOptions
 from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction.collectives.by_size import Collectives
+from perfmodel.model.prediction.collectives.collective import Collective
+from perfmodel.model.prediction.scaling import Scaling
+from perfmodel.model.prediction.training.adaptive import Schedule
 from perfmodel.model.prediction.training.compressed_exchange import CompressedExchanges
 from perfmodel.model.prediction.training.distbelief import Downpour, ModelSpeedups
 from perfmodel.model.prediction.training.learning_rates import LearningRates
 from perfmodel.model.prediction.training.servers import Arrangements
-from typing import Any, Literal, Unpack
+from perfmodel.model.prediction.training.stragglers import Stragglers
+from typing import Any, Literal, Unpack, overload
+
+def adaptive_synchrony(
+        *,
+        workers: int = ...,
+        distribution: str | Distribution = ...,
+        params: Mapping[str, float | str] | None = ...,
+        communication_time: float | str = ...,
+        interval: float | str | None = ...,
+        learning_rate: float = ...,
+        gpus: int | None = ...,
+    ) -> Schedule:
+    """Return how many gradients an update should wait for (AdaSync), and how many local steps (AdaComm).
+
+    Each is what gets furthest until the next choice, by the bound on an example objective.
+
+    Parameters
+    ----------
+    workers : [1] Workers, backup ones included.  [default: 16]
+    distribution : Of one worker's time per gradient; or as name:key=value,...  [default: shifted-exponential]
+    params : Parameters of the distribution by name, besides those in its text.
+    communication_time : [s] After the barrier, common to all.  [default: 0]
+    interval : [s] Until the next choice.  [default: 20 mean gradients]
+    learning_rate : [1] Above 0, at most 1.  [default: 0.05]
+    gpus : Another name of workers.
+
+    Raises
+    ------
+    InputError : an unknown law or parameter, a law without a mean, a number out of its range
+
+    Examples
+    --------
+    Few gradients while the error is large, more as it falls; averages seldom at first, often at the end.
+
+    >>> from perfmodel import adaptive_synchrony
+    >>> first, *_, last = adaptive_synchrony(workers=16, communication_time="0.5s").choices
+    >>> first.k_sync < last.k_sync, first.local_steps > last.local_steps
+    (True, True)
+    """
+
+@overload
+def collective(
+        name: Literal['all-reduce', 'reduce-scatter', 'all-gather', 'broadcast', 'all-to-all', 'send-receive'] = ...,
+        *,
+        ranks: int,
+        size: float | str,
+        algorithm: str = ...,
+        accelerator: str | None = ...,
+        node: str | None = ...,
+        intra_link: str | None = ...,
+        inter_link: str | None = ...,
+        nodes: int | None = ...,
+        nics: int | None = ...,
+        connections: int | None = ...,
+        network_cap: bool = ...,
+        rack_nodes: int | None = ...,
+        oversubscription: float | None = ...,
+        placement: Literal['contiguous', 'random'] | None = ...,
+        torus_dimensions: str | None = ...,
+        gpus: int | None = ...,
+        link: str | None = ...,
+        catalogue: Catalogue | None = ...,
+    ) -> Collective:
+    """Return the time of one collective on its own, its algorithm, and how close that is to the bound.
+
+    Parameters
+    ----------
+    name : What ranks do.  [default: all-reduce]
+    ranks : [1] Ranks in the collective.
+    size : [B] Buffer on one rank: 100MB; of a list, or in a shell 1KB..1GB, a table.
+    algorithm : auto (as NCCL chooses), best (the cheapest by our formulas), or a name: ring, tree, ...  [default: auto]
+    accelerator : What each rank is, e.g. h100-sxm5-80gb.  [default: that of the node]
+    node : Machine the ranks lie on, with its links and adapters, e.g. dgx-1v.  [default: the accelerator's usual one]
+    intra_link : Link between the ranks of a node, e.g. nvlink3-nvswitch.  [default: that of the machine]
+    inter_link : Link between nodes, e.g. ib-hdr-200g.  [default: that of the machine]
+    nodes : [1] Nodes.  [default: as the machine holds the ranks, else 1; with a link between nodes up to 8 on each]
+    nics : [1] Network adapters per node.  [default: those of the machine, else 1]
+    connections : [1] TCP connections between two nodes.  [default: NCCL's 16]
+    network_cap : Whether the network limit of a rented machine holds, over its own link or another.
+    rack_nodes : [1] Nodes under one switch, with oversubscription or --algorithm multi-ring.
+    oversubscription : [1] Bandwidth into a rack over bandwidth out of it, e.g. 4.  [default: 1]
+    placement : How the job's ring lies on the racks.  [default: contiguous]
+    torus_dimensions : Ranks in a row x ranks in a column of the torus, e.g. 4x8, with --algorithm torus.  [default: a node a row, or the most square]
+    gpus : Another name of ranks.
+    link : Another name of intra_link.
+    catalogue : hardware to choose from; by default what comes with the package
+
+    Raises
+    ------
+    InputError : an unknown name, a size from none to 1 PB, ranks that do not spread evenly, no link
+
+    Examples
+    --------
+    Eight ranks send 2 x 7/8 of the buffer each:
+
+    >>> from perfmodel import collective
+    >>> collective("all-reduce", ranks=8, size="100MB", link="nvlink3-nvswitch").bytes_per_rank
+    175000000.0
+    >>> [row.algorithm for row in collective(ranks=16, size=["1KB", "1GB"], node="dgx-a100").rows]
+    ['tree', 'ring']
+    >>> collective(ranks=16, size="1GB", accelerator="a100-sxm4-40gb").warnings[0]
+    'taken: --node dgx-a100-40gb, the usual machine of a100-sxm4-40gb'
+    """
+
+@overload
+def collective(
+        name: Literal['all-reduce', 'reduce-scatter', 'all-gather', 'broadcast', 'all-to-all', 'send-receive'] = ...,
+        *,
+        ranks: int,
+        size: list[float] | list[int] | list[str] | tuple[float | str, ...],
+        algorithm: str = ...,
+        accelerator: str | None = ...,
+        node: str | None = ...,
+        intra_link: str | None = ...,
+        inter_link: str | None = ...,
+        nodes: int | None = ...,
+        nics: int | None = ...,
+        connections: int | None = ...,
+        network_cap: bool = ...,
+        rack_nodes: int | None = ...,
+        oversubscription: float | None = ...,
+        placement: Literal['contiguous', 'random'] | None = ...,
+        torus_dimensions: str | None = ...,
+        gpus: int | None = ...,
+        link: str | None = ...,
+        catalogue: Catalogue | None = ...,
+    ) -> Collectives:
+    """Return the time of one collective on its own, its algorithm, and how close that is to the bound.
+
+    Parameters
+    ----------
+    name : What ranks do.  [default: all-reduce]
+    ranks : [1] Ranks in the collective.
+    size : [B] Buffer on one rank: 100MB; of a list, or in a shell 1KB..1GB, a table.
+    algorithm : auto (as NCCL chooses), best (the cheapest by our formulas), or a name: ring, tree, ...  [default: auto]
+    accelerator : What each rank is, e.g. h100-sxm5-80gb.  [default: that of the node]
+    node : Machine the ranks lie on, with its links and adapters, e.g. dgx-1v.  [default: the accelerator's usual one]
+    intra_link : Link between the ranks of a node, e.g. nvlink3-nvswitch.  [default: that of the machine]
+    inter_link : Link between nodes, e.g. ib-hdr-200g.  [default: that of the machine]
+    nodes : [1] Nodes.  [default: as the machine holds the ranks, else 1; with a link between nodes up to 8 on each]
+    nics : [1] Network adapters per node.  [default: those of the machine, else 1]
+    connections : [1] TCP connections between two nodes.  [default: NCCL's 16]
+    network_cap : Whether the network limit of a rented machine holds, over its own link or another.
+    rack_nodes : [1] Nodes under one switch, with oversubscription or --algorithm multi-ring.
+    oversubscription : [1] Bandwidth into a rack over bandwidth out of it, e.g. 4.  [default: 1]
+    placement : How the job's ring lies on the racks.  [default: contiguous]
+    torus_dimensions : Ranks in a row x ranks in a column of the torus, e.g. 4x8, with --algorithm torus.  [default: a node a row, or the most square]
+    gpus : Another name of ranks.
+    link : Another name of intra_link.
+    catalogue : hardware to choose from; by default what comes with the package
+
+    Raises
+    ------
+    InputError : an unknown name, a size from none to 1 PB, ranks that do not spread evenly, no link
+
+    Examples
+    --------
+    Eight ranks send 2 x 7/8 of the buffer each:
+
+    >>> from perfmodel import collective
+    >>> collective("all-reduce", ranks=8, size="100MB", link="nvlink3-nvswitch").bytes_per_rank
+    175000000.0
+    >>> [row.algorithm for row in collective(ranks=16, size=["1KB", "1GB"], node="dgx-a100").rows]
+    ['tree', 'ring']
+    >>> collective(ranks=16, size="1GB", accelerator="a100-sxm4-40gb").warnings[0]
+    'taken: --node dgx-a100-40gb, the usual machine of a100-sxm4-40gb'
+    """
 
 def compare(
         *scenarios: Job,
@@ -221,6 +395,58 @@ def explain(
     'iteration_time'
     """
 
+def layouts(
+        workload: str,
+        *,
+        gpus: int,
+        global_batch_size: int,
+        node: str | None = ...,
+        accelerator: str | None = ...,
+        inter_link: str | None = ...,
+        nics: int | None = ...,
+        connections: int | None = ...,
+        network_cap: bool = ...,
+        sequence_length: int | None = ...,
+        framework: str = ...,
+        precision: Literal['bf16', 'fp16', 'fp8'] = ...,
+        lora: int | None = ...,
+        top: int | None = ...,
+        conditions: Conditions | None = ...,
+        catalogue: Catalogue | None = ...,
+    ) -> Layouts:
+    """Return the time of every layout of a transformer on so many accelerators that fits, the fastest first.
+
+    Parameters
+    ----------
+    workload : Transformer: a name, or its config.json.
+    gpus : [1] Accelerators in all.
+    global_batch_size : [samples] Samples of one step over all accelerators.
+    node : Machine, e.g. dgx-h100.  [default: the usual one of the accelerator]
+    accelerator : Accelerator, e.g. h100-sxm5-80gb.  [default: that of the node]
+    inter_link : Link between machines.  [default: that of the machine]
+    nics : [1] Network adapters of each machine.  [default: the machine's]
+    connections : [1] TCP connections between two nodes.  [default: NCCL's 16]
+    network_cap : Whether the network limit of a rented machine holds, over its own link or another.
+    sequence_length : [tokens] Tokens of a sample.  [default: the network's]
+    framework : NAME or NAME@YEAR: megatron-core, nemo, fsdp, torchtitan, deepspeed, maxtext, ...  [default: megatron-core]
+    precision : Of matrix products.  [default: bf16]
+    lora : [1] Rank of adapters on all products of attention, trained instead of a transformer's own weights.
+    top : [1] So many layouts.  [default: all; of a table in a shell 10]
+    conditions : Prices, power and failures, and the length of a run: also money, energy and carbon.
+    catalogue : hardware to choose from; by default what comes with the package
+
+    Raises
+    ------
+    InputError : an unknown name, a network that is no transformer, or nothing that fits
+
+    Examples
+    --------
+    >>> from perfmodel import layouts
+    >>> rows = layouts("llama-3-8b", gpus=8, node="dgx-h100", global_batch_size=64).rows
+    >>> rows[0].iteration_time <= rows[-1].iteration_time
+    True
+    """
+
 def learning_rate(
         base: float = ...,
         base_batch: int = ...,
@@ -287,6 +513,38 @@ def model_parallel(
     >>> from perfmodel import model_parallel
     >>> [round(row.speedup, 2) for row in model_parallel("speech", [8, 16]).rows]
     [2.2, 2.0]
+    """
+
+def scale(
+        scenario: Scenario | Mapping[str, Any] | None = ...,
+        *,
+        gpus: Sequence[int] | int = ...,
+        catalogue: Catalogue | None = ...,
+        constants: Calibration | None = ...,
+        **options: Unpack[Options],
+    ) -> Scaling:
+    """Return the time, throughput and efficiency of the same job on several numbers of accelerators.
+
+    Parameters
+    ----------
+    scenario : a training job, or its options by name; None is the usual
+    gpus : [1] Accelerators in the job, a number for each row; in a shell also ranges: 8-64:8.  [default: 1,2,4,8,16,32]
+    catalogue : hardware to choose from; by default what comes with the package
+    constants : learned numbers; by default what comes with the package
+    options : of a scenario, laid over it; either batch size takes the place of the other
+
+    Raises
+    ------
+    InputError : an unknown name or option, or options that do not go together
+
+    Examples
+    --------
+    >>> from perfmodel import scale
+    >>> scaling = scale(workload="resnet50", gpus=[1, 8, 64])
+    >>> [row.world_size for row in scaling.rows]
+    [1, 8, 64]
+    >>> round(scaling.rows[0].scaling_efficiency, 9)
+    1.0
     """
 
 def sensitivity(
@@ -357,9 +615,159 @@ def servers(
     (3.73, 7.36)
     """
 
+@overload
+def stragglers(
+        variant: Literal['sync', 'k-sync', 'k-batch-sync', 'async', 'k-async', 'k-batch-async', 'backup', 'local-sgd', 'elastic'],
+        *,
+        workers: int = ...,
+        distribution: str | Distribution = ...,
+        params: Mapping[str, float | str] | None = ...,
+        communication_time: float | str = ...,
+        k: int | None = ...,
+        backups: int | None = ...,
+        local_steps: int = ...,
+        server_time: float | str = ...,
+        gpus: int | None = ...,
+    ) -> StragglerPrediction:
+    """Return the time per update and per gradient, and the staleness, of variants of distributed SGD.
+
+    Parameters
+    ----------
+    variant : Of SGD; all for a table.  [default: all]
+    workers : [1] Workers, backup ones included.  [default: 16]
+    distribution : Of one worker's time per gradient; or as name:key=value,...  [default: shifted-exponential]
+    params : Parameters of the distribution by name, besides those in its text.
+    communication_time : [s] After the barrier, common to all.  [default: 0]
+    k : [1] Gradients that an update waits for: k-sync, k-async, k-batch-sync, k-batch-async.  [default: half the workers]
+    backups : [1] Workers whose gradients an update does without: backup.  [default: 1]
+    local_steps : [1] Steps between two averages, of local-sgd, or visits to the centre, of elastic.  [default: 10]
+    server_time : [s] A server's time for one push and pull: async, k-batch-async, elastic.  [default: 0]
+    gpus : Another name of workers.
+
+    Raises
+    ------
+    InputError : an unknown variant, law or parameter, k out of its range, an option the variant does not take
+
+    Examples
+    --------
+    Shifted exponential times, the first 6 of 8: 1 + (1/8 + ... + 1/3) / 2.
+
+    >>> from perfmodel import stragglers
+    >>> answer = stragglers("k-sync", workers=8, k=6, distribution="shifted-exponential:shift=1,rate=2")
+    >>> round(answer.update_time, 9)
+    1.608928571
+    >>> [row.variant for row in stragglers(workers=8).rows][:3]
+    ['sync', 'k-sync', 'k-batch-sync']
+    """
+
+@overload
+def stragglers(
+        variant: Literal['all'] = ...,
+        *,
+        workers: int = ...,
+        distribution: str | Distribution = ...,
+        params: Mapping[str, float | str] | None = ...,
+        communication_time: float | str = ...,
+        k: int | None = ...,
+        backups: int | None = ...,
+        local_steps: int = ...,
+        server_time: float | str = ...,
+        gpus: int | None = ...,
+    ) -> Stragglers:
+    """Return the time per update and per gradient, and the staleness, of variants of distributed SGD.
+
+    Parameters
+    ----------
+    variant : Of SGD; all for a table.  [default: all]
+    workers : [1] Workers, backup ones included.  [default: 16]
+    distribution : Of one worker's time per gradient; or as name:key=value,...  [default: shifted-exponential]
+    params : Parameters of the distribution by name, besides those in its text.
+    communication_time : [s] After the barrier, common to all.  [default: 0]
+    k : [1] Gradients that an update waits for: k-sync, k-async, k-batch-sync, k-batch-async.  [default: half the workers]
+    backups : [1] Workers whose gradients an update does without: backup.  [default: 1]
+    local_steps : [1] Steps between two averages, of local-sgd, or visits to the centre, of elastic.  [default: 10]
+    server_time : [s] A server's time for one push and pull: async, k-batch-async, elastic.  [default: 0]
+    gpus : Another name of workers.
+
+    Raises
+    ------
+    InputError : an unknown variant, law or parameter, k out of its range, an option the variant does not take
+
+    Examples
+    --------
+    Shifted exponential times, the first 6 of 8: 1 + (1/8 + ... + 1/3) / 2.
+
+    >>> from perfmodel import stragglers
+    >>> answer = stragglers("k-sync", workers=8, k=6, distribution="shifted-exponential:shift=1,rate=2")
+    >>> round(answer.update_time, 9)
+    1.608928571
+    >>> [row.variant for row in stragglers(workers=8).rows][:3]
+    ['sync', 'k-sync', 'k-batch-sync']
+    """
+
 
 class Calls:
     def answer_of(self, command: str, given: Mapping[str, Any]) -> Any: ...
+
+    def adaptive_synchrony(
+        self,
+        *,
+        workers: int = ...,
+        distribution: str | Distribution = ...,
+        params: Mapping[str, float | str] | None = ...,
+        communication_time: float | str = ...,
+        interval: float | str | None = ...,
+        learning_rate: float = ...,
+        gpus: int | None = ...,
+    ) -> Schedule: ...
+
+    @overload
+    def collective(
+        self,
+        name: Literal['all-reduce', 'reduce-scatter', 'all-gather', 'broadcast', 'all-to-all', 'send-receive'] = ...,
+        *,
+        ranks: int,
+        size: float | str,
+        algorithm: str = ...,
+        accelerator: str | None = ...,
+        node: str | None = ...,
+        intra_link: str | None = ...,
+        inter_link: str | None = ...,
+        nodes: int | None = ...,
+        nics: int | None = ...,
+        connections: int | None = ...,
+        network_cap: bool = ...,
+        rack_nodes: int | None = ...,
+        oversubscription: float | None = ...,
+        placement: Literal['contiguous', 'random'] | None = ...,
+        torus_dimensions: str | None = ...,
+        gpus: int | None = ...,
+        link: str | None = ...,
+    ) -> Collective: ...
+
+    @overload
+    def collective(
+        self,
+        name: Literal['all-reduce', 'reduce-scatter', 'all-gather', 'broadcast', 'all-to-all', 'send-receive'] = ...,
+        *,
+        ranks: int,
+        size: list[float] | list[int] | list[str] | tuple[float | str, ...],
+        algorithm: str = ...,
+        accelerator: str | None = ...,
+        node: str | None = ...,
+        intra_link: str | None = ...,
+        inter_link: str | None = ...,
+        nodes: int | None = ...,
+        nics: int | None = ...,
+        connections: int | None = ...,
+        network_cap: bool = ...,
+        rack_nodes: int | None = ...,
+        oversubscription: float | None = ...,
+        placement: Literal['contiguous', 'random'] | None = ...,
+        torus_dimensions: str | None = ...,
+        gpus: int | None = ...,
+        link: str | None = ...,
+    ) -> Collectives: ...
 
     def compare(
         self,
@@ -426,6 +834,26 @@ class Calls:
         **options: Unpack[SizedOptions],
     ) -> Explanation: ...
 
+    def layouts(
+        self,
+        workload: str,
+        *,
+        gpus: int,
+        global_batch_size: int,
+        node: str | None = ...,
+        accelerator: str | None = ...,
+        inter_link: str | None = ...,
+        nics: int | None = ...,
+        connections: int | None = ...,
+        network_cap: bool = ...,
+        sequence_length: int | None = ...,
+        framework: str = ...,
+        precision: Literal['bf16', 'fp16', 'fp8'] = ...,
+        lora: int | None = ...,
+        top: int | None = ...,
+        conditions: Conditions | None = ...,
+    ) -> Layouts: ...
+
     def learning_rate(
         self,
         base: float = ...,
@@ -449,6 +877,14 @@ class Calls:
         peak: bool = ...,
     ) -> ModelSpeedups: ...
 
+    def scale(
+        self,
+        scenario: Scenario | Mapping[str, Any] | None = ...,
+        *,
+        gpus: Sequence[int] | int = ...,
+        **options: Unpack[Options],
+    ) -> Scaling: ...
+
     def sensitivity(
         self,
         scenario: Scenario | Mapping[str, Any] | None = ...,
@@ -468,3 +904,35 @@ class Calls:
         gradient_size: float | str = ...,
         inter_link: str = ...,
     ) -> Arrangements: ...
+
+    @overload
+    def stragglers(
+        self,
+        variant: Literal['sync', 'k-sync', 'k-batch-sync', 'async', 'k-async', 'k-batch-async', 'backup', 'local-sgd', 'elastic'],
+        *,
+        workers: int = ...,
+        distribution: str | Distribution = ...,
+        params: Mapping[str, float | str] | None = ...,
+        communication_time: float | str = ...,
+        k: int | None = ...,
+        backups: int | None = ...,
+        local_steps: int = ...,
+        server_time: float | str = ...,
+        gpus: int | None = ...,
+    ) -> StragglerPrediction: ...
+
+    @overload
+    def stragglers(
+        self,
+        variant: Literal['all'] = ...,
+        *,
+        workers: int = ...,
+        distribution: str | Distribution = ...,
+        params: Mapping[str, float | str] | None = ...,
+        communication_time: float | str = ...,
+        k: int | None = ...,
+        backups: int | None = ...,
+        local_steps: int = ...,
+        server_time: float | str = ...,
+        gpus: int | None = ...,
+    ) -> Stragglers: ...

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, Literal, NamedTuple
@@ -61,8 +62,16 @@ class Command:
     """Command lines."""
     bodies: Mapping[str, Mapping[str, Any]]
     """Bodies of HTTP requests, by a word or two."""
+    table: Callable[[Any, Any], Any] | None = None
+    """From an answer and its request to what HTTP answers, where that is not all of ``to_json``."""
     about: str = ""
     """More than the summary, for its help."""
+    several: str = ""
+    """Field on which it hangs which of two answers there is: that of a list, or of ``all``, is the second."""
+    json: tuple[str, ...] = ()
+    """Types of the answer's JSON, as ``module:name``, where those are not the types of the answer."""
+    read: Callable[[Any, Any], Any] | None = None
+    """From the JSON of an answer and its request to the answer, where its type does not read its own JSON."""
     forms: Mapping[str, Form] = field(default_factory=lambda: TABLE)
     """What the shell prints for programs, by the name of the option."""
     writes: Mapping[str, Writes] = field(default_factory=dict)
@@ -89,10 +98,12 @@ class Command:
     @cached_property
     def answer(self) -> Any:
         """The type of its answer."""
-        first, *others = map(resolve_name, self.answers)
-        for each in others:
-            first = first | each
-        return first
+        return _union(self.answers)
+
+    @cached_property
+    def answer_json(self) -> Any:
+        """The type of its answer's JSON."""
+        return _union(self.json) if self.json else self.answer
 
     @property
     def fields(self) -> dict[str, Declared]:
@@ -125,3 +136,8 @@ class Command:
     def function(self) -> str:
         """Its name in Python."""
         return self.name.replace("-", "_").replace(" ", "_")
+
+
+def _union(names: Iterable[str]) -> Any:
+    """Return any of some types, each as ``module:name``."""
+    return reduce(or_, map(resolve_name, names))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter, Signature
+from pkgutil import resolve_name
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any
 
@@ -69,18 +70,27 @@ def given_by(one: Command, values: Sequence[Any], options: Mapping[str, Any]) ->
     scenario = given.pop("scenario", None)
     if isinstance(scenario, Scenario):
         scenario = scenario.model_dump(exclude_unset=True)
-    return laid_over({} if scenario is None else options_of(scenario), given)
+    request: Any = one.request  # a kind of Scenario
+    return laid_over({} if scenario is None else request.below(options_of(scenario)), given)
 
 
 def own_fields(one: Command) -> dict[str, Declared]:
     """Return what a function names, by its name there: of a scenario only what the request changes."""
     usual = Scenario.model_fields if one.of_scenario else {}
     changed = one.request.model_fields
-    return {
+    own = {
         each.name.replace("-", "_") if name in usual else name: each
         for name, each in one.fields.items()
         if name not in usual or changed[name] != usual[name]
     }
+    older = {
+        each.info.old: each._replace(
+            default=None, template=f"Another name of {name}.", default_template="", unit=""
+        )
+        for name, each in own.items()
+        if each.info.old
+    }
+    return own | older
 
 
 def parameters_of(one: Command) -> list[Parameter]:
@@ -115,7 +125,9 @@ def parameters_of(one: Command) -> list[Parameter]:
 def annotation_of(one: Declared) -> Any:
     """Return what a function takes for an option: a number with a unit also as a text."""
     kind: Any = one.type | str if one.is_text else one.type
-    if one.many:
+    if one.info.also:
+        kind |= resolve_name(one.info.also)
+    if one.many or one.info.several:
         kind = GenericAlias(Sequence, (kind,)) | kind
     return kind | None if one.default is None else kind
 

@@ -7,16 +7,25 @@ from importlib import import_module
 from perfmodel.interfaces.command import Command
 
 NAMES = (
+    "adaptive-synchrony",
+    "collective",
     "compare",
     "compression",
     "downpour",
     "enough",
     "explain",
+    "layouts",
     "learning-rate",
     "model-parallel",
+    "predict",
+    "scale",
     "sensitivity",
     "servers",
+    "stragglers",
 )
+
+OF_HAND = ("predict",)
+"""Commands whose function and call of the client are written by hand: they return the prediction alone."""
 
 
 def command(name: str) -> Command:

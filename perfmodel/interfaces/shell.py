@@ -95,7 +95,7 @@ def _flat(fields: Mapping[str, Declared]) -> list[Declared]:
             inner = declared(one.type).values()
             wanted = one.info.only or [each.field for each in inner]
             result += [each for each in inner if each.field in wanted and each.field not in fields]
-        else:
+        elif one.info.shell:
             result.append(one)
     return result
 
@@ -135,7 +135,8 @@ def _request(
         made: Any = takes.model_construct(**given)  # each option has checked its value
     else:
         try:
-            made = takes(**laid_over(written, given))
+            job: Any = takes  # a kind of Scenario
+            made = takes(**laid_over(job.below(written), given))
         except InputError as error:
             raise InputError(f"{file}: {error}") from None
     return made if one.typed is None else made.request()

@@ -13,36 +13,63 @@ from typing import Any, Literal, Union, get_args, get_origin
 from perfmodel.core.files.writing import write_whole
 from perfmodel.interfaces.command import Command
 from perfmodel.interfaces.function import docstring_of, parameters_of
-from perfmodel.interfaces.register import commands
+from perfmodel.interfaces.register import OF_HAND, commands
 
 FILE = Path(__file__).with_name("calls.pyi")
 HEAD = '"""Made by ``python -m perfmodel.interfaces.stub`` from the register of commands."""\n'
 ALWAYS = (
     "collections.abc.Mapping",
     "collections.abc.Sequence",
+    "perfmodel.model.options.keywords.Options",
     "perfmodel.model.options.keywords.SizedOptions",
     "typing.Any",
     "typing.Literal",
     "typing.Unpack",
+    "typing.overload",
 )
 """Names that types may need."""
+ALL = "all"
+MANY: Any = list[float] | list[int] | list[str] | tuple[float | str, ...]
+"""Several values where one is also taken: a text is a sequence too."""
 OF_CLIENT = "\n\nclass Calls:\n    def answer_of(self, command: str, given: Mapping[str, Any]) -> Any: ...\n"
 
 
 def stub() -> str:
     """Return the stub of ``perfmodel.interfaces.calls``."""
-    every = commands()
+    every = [one for one in commands() if one.name not in OF_HAND]
     functions = "".join(
-        f"\ndef {one.function}({_parameters(parameters_of(one))}) -> {_answer(one)}:\n"
+        f"\n{head}def {one.function}({_parameters(parameters)}) -> {answer}:\n"
         f"{indent(_quoted(docstring_of(one)), '    ')}\n"
         for one in every
+        for head, parameters, answer in _calls(one)
     )
     methods = "".join(
-        f"\n    def {one.function}({_parameters(parameters_of(one), client=True)}) -> {_answer(one)}: ...\n"
+        f"\n{indent(f'{head}def {one.function}', '    ')}({_parameters(parameters, client=True)})"
+        f" -> {answer}: ...\n"
         for one in every
+        for head, parameters, answer in _calls(one)
     )
     text = f"{functions}{OF_CLIENT}{methods}"
     return f"{HEAD}\n{_imports(every, text)}{text}"
+
+
+def _calls(one: Command) -> list[tuple[str, list[Parameter], str]]:
+    """Return the decorator, parameters and answer of each way to call a function."""
+    parameters, answers = parameters_of(one), [name.partition(":")[2] for name in one.answers]
+    if not one.several:
+        return [("", parameters, " | ".join(answers))]
+    field = one.fields[one.several]
+    others = tuple(word for word in field.choices if word != ALL)
+    kinds: Any = (float | str, MANY) if field.info.several else (Literal[others], Literal[ALL])
+
+    def of(kind: Any) -> list[Parameter]:
+        default = field.default if field.default in get_args(kind) else Parameter.empty
+        return [
+            each.replace(annotation=kind, default=default) if each.name == one.several else each
+            for each in parameters
+        ]
+
+    return [("@overload\n", of(kind), answer) for kind, answer in zip(kinds, answers, strict=True)]
 
 
 def _quoted(text: str) -> str:
@@ -80,7 +107,8 @@ def _parameters(parameters: Iterable[Parameter], client: bool = False) -> str:
             texts.append(f"*{each.name}: {_type(each.annotation)}")
             continue
         if each.kind is Parameter.VAR_KEYWORD:
-            texts.append("**options: Unpack[SizedOptions]")
+            sized = not any(text.startswith("gpus:") for text in texts)
+            texts.append(f"**options: Unpack[{'SizedOptions' if sized else 'Options'}]")
             continue
         default = "" if each.default is Parameter.empty else " = ..."
         texts.append(f"{each.name}: {_type(each.annotation)}{default}")
@@ -98,10 +126,6 @@ def _type(annotation: Any) -> str:
     if get_origin(annotation) is None:
         return name
     return f"{name}[{', '.join('...' if each is ... else _type(each) for each in get_args(annotation))}]"
-
-
-def _answer(one: Command) -> str:
-    return " | ".join(name.partition(":")[2] for name in one.answers)
 
 
 if __name__ == "__main__":

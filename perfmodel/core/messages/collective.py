@@ -2,10 +2,6 @@
 
 MESSAGES = {
     "collective.not_on_links": "unknown {called} {name!r}; {right}",
-    "collective.link_twice": "link and intra_link: give one, they are the same",
-    "collective.no_size": "size: expected at least one",
-    "collective.size": "size = {size!r}: expected 1 B to 1 PB, e.g. '100MB'",
-    "collective.size_range": "--size {value}: expected 1 B to 1 PB, smaller first, e.g. 100MB or 1KB..1GB",
     "collective.ranks_in_node": "{link} joins {most} ranks in a node, not {ranks}; spread them over nodes",
     "collective.no_inter_link": "{hosts} nodes need --inter-link",
     "collective.nvls": "nvls runs within one node, whose switch adds; over several nodes: nvls-tree",

@@ -1,6 +1,7 @@
 """Order statistics."""
 
 MESSAGES = {
+    "order_statistic.form": "{given!r}: expected K:N, e.g. 16:16 for the slowest of 16",
     "order_statistic.classes": "order statistic {order} of classes of {value} workers: each class "
     "needs at least one, and 1 <= k <= their number",
     "order_statistic.no_mean_of_classes": "the mean of number {order} of {workers} does not exist: "

@@ -6,7 +6,7 @@ widgets of a page and the words of the JSON schema.
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, reduce
 from inspect import Parameter, Signature, get_annotations, signature
 from operator import or_
@@ -15,9 +15,8 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, Self, TypeVar, Un
 
 from perfmodel.core.errors import InputError, refusal
 from perfmodel.core.records.docstrings import lines_of
-from perfmodel.core.records.names import NONE, word_of
+from perfmodel.core.records.names import NONE
 from perfmodel.core.records.record import REQUIRED, Record, SameAs
-from perfmodel.core.units import parse, share
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -56,16 +55,26 @@ class OptionInfo(NamedTuple):
     """Whether the value names a file, for which a page takes an upload instead."""
     law: bool = False
     """Whether the value is a law of times, which may name a file: ``empirical:FILE``."""
+    denied: bool = True
+    """Whether a flag can also be said not to hold: ``--no-network-cap``."""
+    shell: bool = True
+    """Whether the command line offers it."""
     only: tuple[str, ...] = ()
     """Of a table of options, those that the command line offers; by default all."""
     read: Callable[[Any], Any] | None = None
     """What makes the value of a text, or of what stands for it in Python and JSON; an InputError refuses."""
     form: str = ""
     """How that text is written, in capitals: ``MACHINES:SPEED-UP``."""
-    sent: Callable[[Any, Any], Any] | None = None
-    """What the client sends of a value, from it and the ``Files`` that it takes along."""
     old: str = ""
     """An older name, which keeps working and is not shown."""
+    sent: Callable[[Any, Any], Any] | None = None
+    """What the client sends of a value, from it and the ``Files`` that it takes along."""
+    bare: bool = False
+    """Whether the command line also takes a time without a unit, in seconds."""
+    also: str = ""
+    """A class, as ``module:name``, of which Python also takes an object."""
+    several: int = 0
+    """How many values a list may have that is given in place of one value; 0 where none may."""
 
 
 class Declared(NamedTuple):
@@ -87,8 +96,8 @@ class Declared(NamedTuple):
     """Of a number; 1 of a count of things."""
     template: str
     """What it is, in a sentence or two, with other options in braces: ``{base_batch}``."""
-    usual: str
-    """What is taken where nothing is said, in words; empty where that goes without saying."""
+    default_template: str
+    """What is taken where nothing is said, in such words; empty where that goes without saying."""
     info: OptionInfo
     many: bool = False
     """Whether it takes several values, each of ``type``."""
@@ -98,7 +107,12 @@ class Declared(NamedTuple):
     @property
     def words(self) -> str:
         """What it is, other options by their names in Python and JSON."""
-        return self.words_with(lambda field: field)
+        return with_places(self.template, str)
+
+    @property
+    def usual(self) -> str:
+        """What is taken where nothing is said, other options as in ``words``."""
+        return with_places(self.default_template, str)
 
     @property
     def line(self) -> str:
@@ -106,10 +120,6 @@ class Declared(NamedTuple):
         unit = f"[{self.unit}] " if self.unit else ""
         usual = f"  [default: {self.usual}]" if self.usual else ""
         return f"{unit}{self.words}{usual}"
-
-    def words_with(self, place: Callable[[str], str]) -> str:
-        """Return what it is, other options as ``place`` names a field."""
-        return _OTHER.sub(lambda match: place(match[1]), self.template)
 
     def takes(self, value: object) -> bool:
         """Whether a value is plainly one of its own; pydantic says what any other means, or what is wrong."""
@@ -140,6 +150,15 @@ class Declared(NamedTuple):
 
 
 _OTHER = re.compile(r"\{(\w+)\}")
+
+
+def with_places(template: str, place: Callable[[str], str]) -> str:
+    """Return words with other options as ``place`` names a field.
+
+    >>> with_places("Goes with {base_batch}.", lambda field: f"--{field}")
+    'Goes with --base_batch.'
+    """
+    return _OTHER.sub(lambda match: place(match[1]), template)
 
 
 class PlainSignature:
@@ -187,6 +206,14 @@ class Described(Record):
             raise self.refused(error, options) from None
 
     @classmethod
+    def as_written(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return options under the names of the fields, of which some have older names."""
+        older = {one.info.old: name for name, one in declared(cls).items() if one.info.old not in ("", name)}  # type: ignore[arg-type]
+        if twice := [(old, name) for old, name in older.items() if {old, name} <= given.keys()]:
+            raise refusal("scenario.twice", *twice[0], field=twice[0][0], key=twice[0][1])
+        return {older.get(name, name): value for name, value in given.items()} if older else given
+
+    @classmethod
     def model_validate(cls, given: Any) -> Self:
         """Return what the class makes of options by name; errors as of the class."""
         if isinstance(given, cls):
@@ -216,45 +243,9 @@ class Described(Record):
     @classmethod
     def checked_as(cls, name: str) -> Any:
         """Return the type of a field, with what reads a text and what the JSON schema says of it."""
-        from pydantic import BeforeValidator, Field, WithJsonSchema
+        from perfmodel.core.records.checked_types import checked_type
 
-        one = declared(cls)[name]  # type: ignore[arg-type]
-        unit: Any = {"unit": one.unit} if one.unit else None
-        words = Field(title=one.label, description=one.words, json_schema_extra=unit)
-        read = _reader(one)
-        kind = super().checked_as(name)
-        if one.info.read is not None:
-            kinds = [{"type": "string"}, *([{"type": "null"}] if one.default is None else [])]
-            kind = Annotated[kind, WithJsonSchema({"anyOf": kinds})]
-        return Annotated[kind, words] if read is None else Annotated[kind, BeforeValidator(read), words]
-
-
-def _reader(one: Declared) -> Callable[[Any], Any] | None:
-    """What makes of a text the value that is meant; None where it is the text itself."""
-    if one.many:
-        read = _reader(one._replace(many=False)) or (lambda value: value)
-        return lambda values: (
-            (read(values),)
-            if isinstance(values, str | int)
-            else tuple(map(read, values))
-            if isinstance(values, Sequence)
-            else values
-        )
-    if one.info.read is not None:
-        return _optional(one.info.read)
-    if one.choices:
-        return lambda value: (
-            word_of(value, one.choices, one.info.synonyms) if isinstance(value, str) else value
-        )
-    if one.unit in MEASURED:
-        return lambda value: parse(value, one.unit) if isinstance(value, str) else value
-    if one.is_text:
-        return lambda value: share(value) if isinstance(value, str) else value
-    return None
-
-
-def _optional(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return lambda value: None if value is None else read(value)
+        return checked_type(declared(cls)[name], super().checked_as(name))  # type: ignore[arg-type]
 
 
 @cache
@@ -321,7 +312,7 @@ def _described(cls: type) -> dict[str, _Line]:
         for name in get_annotations(one):
             if name in same:
                 other = declared(same[name].cls)[name]
-                usual = other.usual if same[name].changed is REQUIRED else ""
+                usual = other.default_template if same[name].changed is REQUIRED else ""
                 lines[name] = _Line(other.unit, other.template, usual, other.heading)
             else:
                 lines[name] = lines.get(name, _Line())._replace(heading=own.get("heading", ""))
@@ -369,7 +360,7 @@ def _declared(field: str, kind: Any, metadata: list[Any], default: Any, lines: _
         default=default,
         unit=info.unit or lines.unit,
         template=lines.words,
-        usual=usual,
+        default_template=usual,
         info=info,
         many=many,
         heading=lines.heading,

@@ -56,7 +56,9 @@ class SameAs(NamedTuple):
         stated: Field = self.cls.model_fields[name]
         if self.changed is REQUIRED:
             return stated
-        kind = stated.annotation if self.changed is None else _without_none(stated.annotation)
+        kind = _without_none(stated.annotation)
+        if self.changed is None:
+            kind = _or_none(kind)
         return Field(kind, self.changed)
 
 
@@ -68,6 +70,14 @@ def _without_none(annotation: Any) -> Any:
     if get_origin(annotation) in (Union, UnionType):
         (annotation,) = (kind for kind in get_args(annotation) if kind is not NoneType)
     return annotation
+
+
+def _or_none(annotation: Any) -> Any:
+    """Return a type that None is a value of too."""
+    if get_origin(annotation) is Annotated:
+        kind, *metadata = get_args(annotation)
+        return Annotated[(_or_none(kind), *metadata)]
+    return annotation | None
 
 
 def same_as(cls: Any, default: Any = REQUIRED) -> Any:

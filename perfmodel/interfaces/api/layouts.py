@@ -1,4 +1,4 @@
-"""``perfmodel.layouts``: every way to share a transformer out over accelerators, the fastest first."""
+"""Every way to share a transformer out over accelerators, the fastest first."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ from typing import Any, Literal
 import numpy as np
 
 from perfmodel.core.candidates import TooManyCandidates
-from perfmodel.core.errors import InputError, refusal, unknown_name
+from perfmodel.core.errors import InputError, refusal
 from perfmodel.core.files.tables import Record, Table, aligned, flat
 from perfmodel.core.problem import Words
-from perfmodel.core.records.arguments import COUNT, FLAG, TEXT, expect
 from perfmodel.core.units import show
 from perfmodel.hardware.catalogue.store import Catalogue
-from perfmodel.hardware.software import DEFAULT_FOR_LAYOUTS
 from perfmodel.interfaces.api.ruled_out import RuledOut
 from perfmodel.interfaces.api.run_costs import Costs, costs_of, first_scenario
 from perfmodel.model.fitted.calibration import calibration
@@ -38,7 +36,6 @@ from perfmodel.model.transformers.job import rows as chosen
 from perfmodel.model.transformers.layout_words import short
 from perfmodel.model.transformers.many import distinct
 from perfmodel.model.transformers.search import SearchResult, search
-from perfmodel.model.transformers.software import PRECISIONS
 from perfmodel.model.transformers.uncertainty import why_wider
 from perfmodel.workloads import workload as workload_named
 
@@ -168,83 +165,31 @@ class Layouts(Table):
         return aligned(title, ("layout", "iteration", "MFU"), rows)
 
 
-def layouts(
-    workload: str,
-    *,
-    gpus: int,
-    global_batch_size: int,
-    node: str | None = None,
-    accelerator: str | None = None,
-    inter_link: str | None = None,
-    nics: int | None = None,
-    connections: int | None = None,
-    network_cap: bool = True,
-    sequence_length: int | None = None,
-    framework: str = DEFAULT_FOR_LAYOUTS,
-    precision: Precision = "bf16",
-    lora: int | None = None,
-    top: int | None = None,
-    conditions: Conditions | None = None,
-    catalogue: Catalogue | None = None,
+def searched(
+    question: Mapping[str, Any], top: int | None, conditions: Conditions | None, known: Catalogue
 ) -> Layouts:
     """Time every layout of a transformer on so many accelerators; those that fit, the fastest first.
 
     Parameters
     ----------
-    workload : a transformer, by name or the path of its ``config.json``
-    gpus : accelerators in all
-    global_batch_size : samples of one step
-    node : machine, by default the accelerator's usual one
-    accelerator : by default the machine's
-    inter_link, nics : between machines, by default the machine's
-    connections : over TCP between two machines; by default NCCL's 16
-    network_cap : whether the network limit of a rented machine holds, over its own link or another
-    sequence_length : tokens of a sample, by default the network's own
-    framework : NAME or NAME@YEAR: megatron-core, nemo, fsdp, torchtitan, ...
-    precision : of products: bf16, fp16 or fp8
-    lora : rank of adapters that are trained instead of the weights
+    question : the job by the parameters of ``layouts``
     top : so many layouts at most, by default all
     conditions : prices, power and failures, and the length of a run whose cost by the first layout is told
-    catalogue : hardware to choose from; by default what comes with the package
+    known : hardware to choose from
 
     Raises
     ------
     InputError : an unknown name, a network that is no transformer, or nothing that fits
-
-    Examples
-    --------
-    >>> found = layouts("llama-3-8b", gpus=8, node="dgx-h100", global_batch_size=64)
-    >>> found.rows[0].iteration_time <= found.rows[-1].iteration_time
-    True
     """
-    expect(TEXT, workload=workload, framework=framework, precision=precision)
-    expect(TEXT.or_none, node=node, accelerator=accelerator, inter_link=inter_link)
-    expect(COUNT, gpus=gpus, global_batch_size=global_batch_size)
-    expect(COUNT.or_none, nics=nics, connections=connections, sequence_length=sequence_length)
-    expect(COUNT.or_none, top=top, lora=lora)
-    expect(FLAG, network_cap=network_cap)
-    if precision not in PRECISIONS:
-        raise unknown_name("precision", precision, PRECISIONS)
-    network = workload_named(workload, sequence_length)
+    options = dict(question)
+    gpus, global_batch_size = options.pop("gpus"), options.pop("global_batch_size")
+    node, accelerator = options["node"], options["accelerator"]
+    network = workload_named(options["workload"], options["sequence_length"])
     network_of(network)  # refuses what is no transformer
-    known = Catalogue.of(catalogue)
     if node is None and accelerator is None:
         raise refusal("layout.no_machine")
     if node is None and known.accelerator(str(accelerator)).usual_node is None:
         raise refusal("machine.unusual", "accelerator", accelerator=accelerator)
-    options: dict[str, Any] = {
-        "workload": workload,
-        "node": node,
-        "accelerator": accelerator,
-        "inter_link": inter_link,
-        "nics": nics,
-        "connections": connections,
-        "network_cap": network_cap,
-        "sequence_length": sequence_length,
-        "framework": framework,
-        "precision": precision,
-        "lora": lora,
-    }
     stated = {name: value for name, value in options.items() if value is not None}
 
     def on(world: int) -> Setting:
@@ -255,7 +200,7 @@ def layouts(
     if setting.nics > (most := max(own, NICS_OF_ACCELERATOR * held)):
         raise refusal(
             "machine.nics",
-            nics=nics,
+            nics=options["nics"],
             node=setting.node.id,
             own=own,
             most=most,
@@ -268,13 +213,13 @@ def layouts(
 
     def evaluated(layout: Layout) -> Evaluated:
         job, case = with_layout(setting, layout), case_of_setting(setting, layout)
-        return job_of_layouts(job, case, calibration(), None, left_open_by(framework, {}))
+        return job_of_layouts(job, case, calibration(), None, left_open_by(options["framework"], {}))
 
     rows = _rows(setting, evaluated(chosen(result.layouts, slice(top))))
     new = evaluated(result.layout(0)).new
     notes = list(network.notes)
-    if setting.domains > 1 and not network_cap:
-        doubt_adapters(setting.node, setting.inter_link, setting.nics, network_cap, notes)
+    if setting.domains > 1 and not options["network_cap"]:
+        doubt_adapters(setting.node, setting.inter_link, setting.nics, False, notes)
     answer = Layouts(
         network.name,
         _machine(setting),
@@ -285,7 +230,7 @@ def layouts(
         setting.accelerator.memory_capacity,
         None if result.ruled_out is None else RuledOut.of(result.ruled_out),
         _grid(result),
-        {**options, "gpus": gpus, "global_batch_size": global_batch_size},
+        question,
         tuple(notes),
         tuple(why_wider(new)),
     )

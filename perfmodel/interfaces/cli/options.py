@@ -9,7 +9,7 @@ import click
 
 from perfmodel.core.errors import InputError
 from perfmodel.core.files.reading import read_toml
-from perfmodel.core.records.options import Declared, declared
+from perfmodel.core.records.options import Declared, declared, with_places
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.cli.spelling import Option
 from perfmodel.interfaces.cli.types import type_of, types_of
@@ -31,25 +31,33 @@ def option_of(one: Declared, many: bool = False, **changed: Any) -> Callable[[_C
     many : whether it takes several values, joined by commas, where it is declared to take one
     changed : settings of ``click.option`` that differ in a command, and ``name``, of its parameter there
     """
-    flag = f"/--no-{one.name}" if one.type is bool else ""
-    words = one.words_with(lambda field: f"--{field.replace('_', '-')}")
-    settings = {
-        "type": None if flag else (types_of if many or one.many else type_of)(one),
-        "help": f"{words}  [default: {one.usual}]" if one.usual and not many else words,
+    flag = f"/--no-{one.name}" if one.type is bool and one.info.denied else ""
+    words, usual = (with_places(each, _option) for each in (one.template, one.default_template))
+    settings: dict[str, Any] = {
+        "type": None if one.type is bool else (types_of if many or one.many else type_of)(one),
+        "help": f"{words}  [default: {usual}]" if usual and not many else words,
         "default": None,
         "metavar": "FILE" if one.info.file else None,
         "label": one.label,
         "offers": one.info.offers,
         "heading": one.heading,
-        "usual": "" if "help" in changed else one.usual,
+        "usual": "" if "help" in changed else usual,
         "old": [f"--{one.info.old}"] if one.info.old else [],
     }
+    if one.many and one.info.commas:
+        settings["multiple"] = True
+    if one.type is bool and not flag:
+        settings["is_flag"] = True
     if changed.get("required"):
         del settings["default"]  # None would be a value
     name = changed.pop("name", one.field)
-    if flag:
+    if one.type is bool:
         changed.pop("multiple", None)  # a flag has an option for each of its two values
     return click.option(f"--{one.name}{flag}", name, cls=Option, **settings | changed)
+
+
+def _option(field: str) -> str:
+    return f"--{field.replace('_', '-')}"
 
 
 def options_of(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,13 +18,11 @@ MOST_TICKS = 12
 """Counts that are written out under an axis; of more, the powers of ten."""
 
 if TYPE_CHECKING:
-    from perfmodel.interfaces.api.scale import Scaling, ScalingRow
-
-Draw = Callable[["Scaling"], None]
+    from perfmodel.model.prediction.scaling import Scaling, ScalingRow
 
 
-def drawing(path: Path) -> Draw:
-    """Return a function that draws rows of ``perfmodel scale`` into a file; check first that it can.
+def check_plot(path: Path) -> None:
+    """Check that a table can be drawn into a file.
 
     Raises
     ------
@@ -36,9 +34,14 @@ def drawing(path: Path) -> Draw:
     check_writable(path)
     if ending == ".html":
         needed("plotly.graph_objects", "app", "a page of HTML")
-        return lambda scaling: write_whole(path, _page(scaling))
-    needed("matplotlib.figure", "plot", "drawing figures")
-    return lambda scaling: write_whole(path, _figure(scaling, ending.removeprefix(".")))
+    else:
+        needed("matplotlib.figure", "plot", "drawing figures")
+
+
+def write_plot(path: Path, scaling: Scaling) -> None:
+    """Draw a table into a file that was checked."""
+    form = path.suffix.lower().removeprefix(".")
+    write_whole(path, _page(scaling) if form == "html" else _figure(scaling, form))
 
 
 def _title(last: Prediction) -> str:

@@ -17,7 +17,7 @@ from perfmodel.model.prediction.result import Prediction
 from perfmodel.model.step.terms import TERMS
 
 if TYPE_CHECKING:
-    from perfmodel.interfaces.api.scale import Scaling
+    from perfmodel.model.prediction.scaling import Scaling
 
 IF_IT_FITTED = "iteration, if it fitted"
 LABEL = 22

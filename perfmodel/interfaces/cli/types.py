@@ -195,6 +195,27 @@ class Names(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         return tuple(self.one.convert(part, param, ctx) for part in parts)
 
 
+class Sizes(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """``100MB``, or ``1KB..1GB``: every power of two (of four, over a wide range) between them."""
+
+    def __init__(self, one: click.ParamType) -> None:  # type: ignore[type-arg,unused-ignore]
+        self.one, self.name = one, one.name
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number, or all of a range."""
+        first, dots, last = str(value).partition("..")
+        low = self.one.convert(first, param, ctx)
+        if not dots:
+            return low
+        high = self.one.convert(last, param, ctx)
+        if low > high:
+            self.fail(f"{str(value)!r}: expected the smaller first, e.g. 1KB..1GB", param, ctx)
+        factor = 2 if high / low <= 2**12 else 4
+        count = int(math.log(high / low, factor) + 1e-9)
+        sizes = [low * factor**i for i in range(count + 1)]
+        return tuple(sizes if sizes[-1] > 0.999 * high else [*sizes, high])
+
+
 class Read(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     """A text that a function makes a value of."""
 
@@ -237,13 +258,15 @@ ABOVE_ZERO = Number()
 
 def type_of(one: Declared) -> click.ParamType:  # type: ignore[type-arg,unused-ignore]
     """Return what a declared option takes."""
+    if one.info.several:
+        return Sizes(type_of(one._replace(info=one.info._replace(several=0))))
     if one.info.read is not None:
         return Read(one.info.read, one.info.form)
     if one.choices:
         return Word(one.choices, one.info.synonyms)
     if one.type is int:
         return Count(int(one.most or LARGEST_WORLD_SIZE), 1 if one.least is None else int(one.least))
-    if one.type is float and one.unit == "s":
+    if one.type is float and one.unit == "s" and not one.info.bare:
         return Time(one.above)
     if one.type is float and one.unit in MEASURED:
         return Quantity(one.unit, one.most or LARGEST, one.above, one.least or 0.0)

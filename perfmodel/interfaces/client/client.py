@@ -14,6 +14,7 @@ from perfmodel.interfaces.client.bodies import body_of, conditions_of, quote_of,
 from perfmodel.interfaces.client.connection import Connection, refusal_of
 from perfmodel.interfaces.client.files import Files
 from perfmodel.interfaces.client.report import Report, TableReport
+from perfmodel.interfaces.function import request_of
 from perfmodel.interfaces.register import command
 from perfmodel.model.options.keywords import scenario_from
 from perfmodel.model.options.scenario import AnyScenario, Scenario, laid_over, options_of
@@ -24,16 +25,10 @@ if TYPE_CHECKING:
 
     from perfmodel.decide.planning.fleets import Fleets
     from perfmodel.decide.quote import Checked, Quote
-    from perfmodel.equations.distribution import Distribution
-    from perfmodel.equations.sgd_variants import StragglerPrediction
-    from perfmodel.interfaces.api.collective import Collectives
-    from perfmodel.interfaces.api.layouts import Layouts
     from perfmodel.interfaces.api.predict import Predicted
-    from perfmodel.interfaces.api.scale import Scaling
-    from perfmodel.interfaces.api.stragglers import Stragglers
     from perfmodel.model.options.conditions import Conditions
-    from perfmodel.model.options.keywords import Options, SizedOptions
-    from perfmodel.model.prediction.collectives.collective import Collective
+    from perfmodel.model.options.keywords import SizedOptions
+    from perfmodel.model.prediction.scaling import Scaling
 
     AnyConditions = Conditions | Mapping[str, Any] | None
 
@@ -130,51 +125,16 @@ class Client(Calls):
         answer = self._asked("predict", files, scenarios=rows, fields=fields and list(fields))
         return [Report(each) for each in answer["results"]]
 
-    def scale(
-        self, scenario: AnyScenario | None = None, *, gpus: Iterable[int] = (), **options: Unpack[Options]
-    ) -> Scaling:
-        """Return what ``perfmodel.scale`` does."""
-        from perfmodel.interfaces.api.scale import COUNTS, scaling_of
+    def scale(self, scenario: AnyScenario | None = None, **options: Any) -> Scaling:
+        """Return what ``perfmodel.scale`` does: a prediction of each row, which the answer to it lacks."""
+        from perfmodel.model.prediction.scaling import scaling_of
 
-        counts = [each.item() if hasattr(each, "item") else each for each in gpus] or list(COUNTS)
-        first = scenario_from(scenario, options)
-        results = self.predict_many(laid_over(_plain(first), {"world_size": count}) for count in counts)
+        request: Any = request_of(command("scale"), (scenario,), options)
+        results = self.predict_many(request.jobs())
         for each in results:
             if "error" in each:
                 raise refusal_of(each.error)
-        return scaling_of(counts, tuple(map(Prediction.model_validate, results)))
-
-    def collective(self, name: str = "all-reduce", **options: Any) -> Collective | Collectives:
-        """Return what ``perfmodel.collective`` does."""
-        from perfmodel.interfaces.api.collective import Collectives
-        from perfmodel.model.prediction.collectives.collective import Collective
-
-        answer = self._asked("collective", Files(), name=name, **options)
-        if isinstance(answer, list):
-            return Collectives(tuple(map(Collective.model_validate, answer)))
-        return Collective.model_validate(answer)
-
-    def layouts(self, workload: str, *, conditions: AnyConditions = None, **options: Any) -> Layouts:
-        """Return what ``perfmodel.layouts`` does."""
-        from perfmodel.interfaces.api.layouts import Layouts
-
-        files = Files()
-        asked = files.of_scenario({"workload": workload, **options})
-        answer = self._asked("layouts", files, conditions=conditions_of(conditions), **asked)
-        answer["rows"] = answer.pop("layouts")
-        answer["question"] = {"workload": workload, **options}
-        return _typed(Layouts, answer)  # type: ignore[no-any-return]
-
-    def stragglers(
-        self, variant: str = "all", *, distribution: str | Distribution | None = None, **options: Any
-    ) -> Stragglers | StragglerPrediction:
-        """Return what ``perfmodel.stragglers`` does."""
-        from perfmodel.interfaces.client.workers import stragglers_of
-
-        files = Files()
-        asked = {"distribution": files.of_times(distribution)} if distribution is not None else {}
-        answer = self._asked("stragglers", files, variant=variant, **asked, **options)
-        return stragglers_of(answer, distribution, options)
+        return scaling_of(tuple(map(Prediction.model_validate, results)))
 
     def sweep(
         self,
@@ -253,8 +213,9 @@ class Client(Calls):
         InputError : what the function would refuse
         """
         one, files = command(name), Files()
-        one.request(**given)  # refuses here what needs no service
-        return _typed(one.answer, self._asked(one.path, files, **files.of_request(one.request, given)))
+        request = one.request(**given)  # refuses here what needs no service
+        answer = self._asked(one.path, files, **files.of_request(one.request, given))
+        return _typed(one.answer, answer) if one.read is None else one.read(answer, request)
 
     def ask(self, command: str, body: Mapping[str, Any]) -> Any:
         """Return what a command answers to a body, which is sent as it is.

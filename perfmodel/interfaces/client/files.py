@@ -123,7 +123,7 @@ class Files:
         if isinstance(value, (list, tuple)):
             return [self._each(take, each) for each in value]
         if take == "law":
-            return self.of_law(value)
+            return self.of_times(value)
         return self.of_network(value) if take == "network" else self.add(value)
 
     def _taken(self, path: str, name: str, content: bytes) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from perfmodel.core.units import counted, rate, show, shown_part
 from perfmodel.hardware.catalogue.store import Catalogue
-from perfmodel.interfaces.api.scale import Scaling
 from perfmodel.interfaces.reports.figures import overflows
 from perfmodel.interfaces.reports.page import Listing, Page, Span, Spans
 from perfmodel.interfaces.reports.sources import sources_behind
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.prediction.memory_odds import short_verdict
+from perfmodel.model.prediction.scaling import Scaling
 
 DRAWN = 16
 """Numbers of accelerators in a chart, evenly spread; the table has all."""

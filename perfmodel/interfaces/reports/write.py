@@ -12,7 +12,6 @@ from perfmodel.decide.quote import Quote, check_quote
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.api.layouts import Layouts
 from perfmodel.interfaces.api.plan import Plans
-from perfmodel.interfaces.api.scale import Scaling
 from perfmodel.interfaces.reports.compared import page_of_comparison
 from perfmodel.interfaces.reports.fleet import page_of_fleets
 from perfmodel.interfaces.reports.page import Page, check_page, write_page
@@ -23,6 +22,7 @@ from perfmodel.interfaces.reports.scaled import page_of_scaling
 from perfmodel.interfaces.reports.shared_out import page_of_layouts
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.prediction.result import Prediction
+from perfmodel.model.prediction.scaling import Scaling
 
 Answer = Prediction | Comparison | Plans | Fleets | Quote | Layouts | Scaling
 

@@ -4,13 +4,15 @@ from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
+from perfmodel.equations.sgd_variants import StragglerPrediction
 from perfmodel.interfaces.api.layouts import LayoutCell, LayoutRow
 from perfmodel.interfaces.api.plan import Alternative, Launch, Plan, RejectedPlan, UnpricedMachine
 from perfmodel.interfaces.api.ruled_out import RuledOut
-from perfmodel.interfaces.api.scale import ScalingRow
 from perfmodel.interfaces.service.answer_parts import Economics, TimeToLoss, TimeToTarget
 from perfmodel.model.options.understood import Understood
 from perfmodel.model.prediction import Prediction
+from perfmodel.model.prediction.collectives.collective import Collective
+from perfmodel.model.prediction.scaling import ScalingRow
 
 
 class PredictAnswer(Prediction):
@@ -22,6 +24,14 @@ class PredictAnswer(Prediction):
     """Error against time of every strategy, where it was asked for."""
     economics: Economics | None = None
     """Time, cost, energy and carbon, where they were asked for."""
+
+
+CollectiveRows = list[Collective]
+"""A collective by message size."""
+
+
+StragglerRows = list[StragglerPrediction]
+"""Variants of SGD."""
 
 
 class ScaleAnswer(TypedDict):

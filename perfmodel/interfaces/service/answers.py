@@ -3,64 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import orjson
 
 from perfmodel.core.candidates import tries, will_try
-from perfmodel.core.errors import refusal, unknown_name
+from perfmodel.core.errors import refusal
 from perfmodel.core.files.attachments import content_of, only_attached
 from perfmodel.core.records.record import Record
 from perfmodel.decide.planning import SearchResult
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.service import other_requests as other
-from perfmodel.interfaces.service import requests as asked
-from perfmodel.interfaces.service.answer_types import PredictAnswer
 from perfmodel.interfaces.service.fleets import OWN, fleets_of, refuse_without_fleet
 from perfmodel.interfaces.service.problems import Mistake, Refused
-
-
-def predict(request: asked.PredictRequest, catalogue: Catalogue) -> bytes:
-    """Answer ``predict``."""
-    return encoded(predict_table(request, catalogue))
-
-
-def predict_table(request: asked.PredictRequest, catalogue: Catalogue) -> Mapping[str, Any]:
-    """Return a prediction as a table."""
-    from perfmodel.interfaces.api.predict import predicted
-
-    answer = predicted(
-        request.scenario(),
-        catalogue,
-        target=request.time_to_target,
-        recipe=request.recipe,
-        tokens=request.tokens,
-        loss=request.time_to_loss,
-        conditions=request.conditions,
-    )
-    if request.fields is None:
-        return answer.prediction.table() | answer.extras
-    check_fields(request.fields)
-    chosen = dict.fromkeys(request.fields)
-    return {name: answer.extras.get(name, getattr(answer.prediction, name, None)) for name in chosen}
-
-
-def check_fields(fields: Sequence[str] | None) -> None:
-    """Refuse a key that no prediction has."""
-    for name in fields or ():
-        if name not in PredictAnswer.model_fields:
-            raise unknown_name("field", name, PredictAnswer.model_fields)
-
-
-def scale(request: asked.ScaleRequest, catalogue: Catalogue) -> bytes:
-    """Answer ``scale``."""
-    from perfmodel.interfaces.api.scale import scale
-
-    counts: Any = request.world_size
-    tries(len(counts))
-    return written(scale(request.scenario(), gpus=counts, catalogue=catalogue))
 
 
 def sweep(request: other.SweepRequest, catalogue: Catalogue) -> bytes:
@@ -93,15 +49,6 @@ def sweep_of(request: other.SweepRequest, catalogue: Catalogue) -> Any:
     return sweep(request.options, catalogue=catalogue, columns=columns)
 
 
-def layouts(request: other.LayoutsRequest, catalogue: Catalogue) -> bytes:
-    """Answer ``layouts``."""
-    from perfmodel.interfaces.api.layouts import layouts
-
-    options = options_of(request)
-    conditions = options.pop("conditions", None)
-    return written(layouts(**options, conditions=conditions, catalogue=catalogue))
-
-
 def plan(request: Any, catalogue: Catalogue) -> bytes:
     """Answer ``plan``."""
     from perfmodel.interfaces.api.plan import plan
@@ -130,20 +77,6 @@ def _page(search: SearchResult, limit: int, offset: int) -> dict[str, Any]:
     plans = [search.row(int(index)) for index in order[offset : offset + limit]]
     after = offset + len(plans)
     return {"plans": plans, "next_offset": after if after < len(search) else None}
-
-
-def collective(request: other.CollectiveRequest, catalogue: Catalogue) -> bytes:
-    """Answer ``collective``."""
-    from perfmodel.interfaces.api.collective import collective
-
-    return written(collective(**options_of(request), catalogue=catalogue))
-
-
-def stragglers(request: other.StragglersRequest, catalogue: Catalogue) -> bytes:
-    """Answer ``stragglers``."""
-    from perfmodel.interfaces.api.stragglers import stragglers
-
-    return written(stragglers(**options_of(request)))
 
 
 def check_quote(request: other.QuoteRequest, catalogue: Catalogue) -> bytes:

@@ -13,7 +13,6 @@ from perfmodel.core.errors import InputError
 from perfmodel.core.files.attachments import content_of, only_attached
 from perfmodel.decide.planning.fleets import Fleets
 from perfmodel.decide.quote.answer import QuoteAnswer
-from perfmodel.equations.sgd_variants import StragglerPrediction
 from perfmodel.hardware.accelerator import Accelerator
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.link import Link
@@ -21,6 +20,7 @@ from perfmodel.hardware.node import Node
 from perfmodel.hardware.software import Software
 from perfmodel.interfaces.command import Command as Record
 from perfmodel.interfaces.command import Context
+from perfmodel.interfaces.commands import predict
 from perfmodel.interfaces.http import body_of
 from perfmodel.interfaces.register import commands
 from perfmodel.interfaces.service import answer_types as types
@@ -32,7 +32,6 @@ from perfmodel.interfaces.service.problems import Mistake, Refused, below, refus
 from perfmodel.interfaces.service.settings import Settings
 from perfmodel.interfaces.service.shares import WHOLE, Share
 from perfmodel.interfaces.service.trace_answer import TraceAnswer
-from perfmodel.model.prediction.collectives.collective import Collective
 from perfmodel.workloads.listing import NetworkSummary, NetworkTable
 
 LARGEST_CHEAP = 8192
@@ -66,24 +65,6 @@ _EXAMPLES: dict[str, dict[str, dict[str, Any]]] = json.loads(
 )
 _SUMMARIES = (
     Command(
-        "predict",
-        "One training iteration: its time, where it goes, and how well the job scales.",
-        requests.PredictRequest,
-        types.PredictAnswer,
-        answers.predict,
-        "cheap",
-        _EXAMPLES["predict"],
-    ),
-    Command(
-        "scale",
-        "Throughput and scaling efficiency against the number of accelerators.",
-        requests.ScaleRequest,
-        types.ScaleAnswer,
-        answers.scale,
-        "costly",
-        _EXAMPLES["scale"],
-    ),
-    Command(
         "sweep",
         "Every combination of options given as lists.",
         other.SweepRequest,
@@ -93,15 +74,6 @@ _SUMMARIES = (
         _EXAMPLES["sweep"],
     ),
     Command(
-        "layouts",
-        "Every layout of a transformer on so many accelerators that fits, the fastest first.",
-        other.LayoutsRequest,
-        types.LayoutsAnswer,
-        answers.layouts,
-        "costly",
-        _EXAMPLES["layouts"],
-    ),
-    Command(
         "plan",
         "What to hire: the cheapest in time, the fastest within budget, and why not others.",
         requests.PlanRequest,
@@ -109,24 +81,6 @@ _SUMMARIES = (
         answers.plan,
         "costly",
         _EXAMPLES["plan"],
-    ),
-    Command(
-        "collective",
-        "How long a collective takes, by which algorithm, and how close that is to the bound.",
-        other.CollectiveRequest,
-        Collective | list[Collective],
-        answers.collective,
-        "costly",
-        _EXAMPLES["collective"],
-    ),
-    Command(
-        "stragglers",
-        "What the slowest worker costs, and what each variant of SGD makes of it.",
-        other.StragglersRequest,
-        StragglerPrediction | list[StragglerPrediction],
-        answers.stragglers,
-        "costly",
-        _EXAMPLES["stragglers"],
     ),
     Command(
         "check-quote",
@@ -180,9 +134,10 @@ def _of_record(one: Record) -> Command:
     """Return how the service answers a command of the register."""
 
     def answer(request: Any, catalogue: Catalogue) -> bytes:
-        return answers.written(one.run(request, Context(catalogue)))
+        result = one.run(request, Context(catalogue))
+        return answers.written(result) if one.table is None else answers.encoded(one.table(result, request))
 
-    return Command(one.path, one.summary, body_of(one.request), one.answer, answer, one.cost, one.bodies)
+    return Command(one.path, one.summary, body_of(one.request), one.answer_json, answer, one.cost, one.bodies)
 
 
 COMMANDS: dict[str, Command] = {each.name: each for each in _SUMMARIES} | {
@@ -253,7 +208,7 @@ def _results(command: Command, table: dict[str, Any], share: Share) -> bytes:
     rows = rows_of(table)
     every = {key: table[key] for key in BESIDE if key in table}
     beside = command.request(**every)
-    answers.check_fields(beside.fields)
+    predict.check_fields(beside.fields)
     shared = Catalogue.with_tables(beside.specs) if beside.specs else Catalogue.built_in()
     place = place_of_rows(table)
     texts = [
@@ -279,7 +234,7 @@ def _result(
                 f"{own[0]}: give it once, beside the rows", [Mistake(own[0], None, "not of one row")]
             )
         request = command.request(**(row if fields is None else {"fields": fields, **row}))
-        return {**answers.predict_table(request, shared)}
+        return {**predict.table(predict.run(request, Context(shared)), request)}
     except InputError as error:
         return error_row(below(refused(error, options, command.request), place))
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic_core import core_schema
 
-from perfmodel.core.choices import LARGEST_WORLD_SIZE, Recipe
+from perfmodel.core.choices import LARGEST_WORLD_SIZE
 from perfmodel.core.records.options import Described, declared
 from perfmodel.core.records.record import Within
 from perfmodel.model.options.conditions import LARGEST, Conditions
@@ -40,7 +40,6 @@ Files = Mapping[FileName, FileContent]
 Specs = Mapping[str, Any]
 """As ``specs.own_specs`` takes them."""
 Count = Annotated[int, Within(ge=1, le=LARGEST_WORLD_SIZE, strict=True)]
-_Counts = Annotated[tuple[Count, ...], Within(strict=False, min_length=1)]
 _Page = Annotated[int, Within(ge=1, le=1000, strict=True)]
 _Offset = Annotated[int, Within(ge=0, le=10**9, strict=True)]
 _Loss = Annotated[float, Within(gt=0, le=2)]
@@ -121,45 +120,6 @@ class ScenarioRequest(Scenario):
 ScenarioRequest.__doc__ = _docstring(
     "A training job.", {name: (Request, name) for name in Request.model_fields}
 )
-
-
-class PredictRequest(ScenarioRequest):
-    """A training job, and what to say of it besides one iteration.
-
-    Parameters
-    ----------
-    conditions : Prices, power and failures: also money, energy and carbon.
-    time_to_target : Also the time to a published accuracy.
-    recipe : How training to it goes.
-        [default: what goes with the framework; without one stock, for BERT mlperf]
-    tokens : Of the recipe tokens, and of the run whose costs to tell, where conditions name no other length.
-        [default: of a recipe as published, or 20 for each parameter]
-    time_to_loss : Also error against time of every way to update, down to this loss; the bound starts at 2.
-    fields : Keys of the answer to send, e.g. ["iteration_time", "interval"]; what explains is then not worked
-        out.  [default: all]
-    """
-
-    conditions: Conditions | None = None
-    time_to_target: bool = False
-    recipe: Recipe | None = None
-    tokens: _Tokens | None = None
-    time_to_loss: _Loss | None = None
-    fields: _Names | None = None
-
-
-class ScaleRequest(ScenarioRequest):
-    """The same job on several numbers of accelerators.
-
-    Parameters
-    ----------
-    world_size : [1] Accelerators in the job, a number for each row.
-    """
-
-    world_size: _Counts = (1, 2, 4, 8, 16, 32)  # type: ignore[assignment]  # a number for each row
-
-    def scenario(self) -> Scenario:
-        """Return the scenario alone, of one accelerator."""
-        return super().scenario().model_copy(update={"world_size": 1})
 
 
 class _PlanRequest(Request):

@@ -50,6 +50,11 @@ class Scenario(Network, Machines, Exchange, Layout, Batch, Data, Measured):
         return Scenario.model_construct(**{name: self.__dict__[name] for name in given})
 
     @classmethod
+    def below(cls, scenario: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what of a whole scenario, or of its file, lies below options that are given one by one."""
+        return dict(scenario)
+
+    @classmethod
     def as_written(cls, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return options under the names of the fields: ``world_size`` of ``gpus``."""
         return by_field(given)

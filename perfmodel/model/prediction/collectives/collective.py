@@ -5,6 +5,8 @@ from typing import Any, Literal
 
 from perfmodel.core.choices import SYNONYMS
 from perfmodel.core.errors import refusal, unknown_name
+from perfmodel.core.files.tables import Record as Row
+from perfmodel.core.files.tables import flat
 from perfmodel.core.records.names import word_of
 from perfmodel.core.records.record import Record, fresh
 from perfmodel.core.units import show, show_range
@@ -107,6 +109,10 @@ class Collective(Record):
     def where(self) -> str:
         """Where the ranks lie."""
         return f"on {self.nodes} nodes" if self.nodes > 1 else "in one node"
+
+    def records(self) -> list[Row]:
+        """Return a row, the runner-up in columns of its own."""
+        return [flat(self.model_dump(exclude={"warnings"}))]
 
     def to_json(self) -> str:
         """Return what ``perfmodel collective --json`` prints."""

@@ -1,32 +1,19 @@
-"""``perfmodel.scale``: the same job on more and more accelerators."""
+"""The same job on more and more accelerators, as a table."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from perfmodel.core.choices import LARGEST_WORLD_SIZE
-from perfmodel.core.errors import refusal
 from perfmodel.core.files.tables import Record, Table, aligned
-from perfmodel.core.units import counted, is_number, rate, show
-from perfmodel.model.options.keywords import scenario_from
-from perfmodel.model.options.scenario import AnyScenario
-from perfmodel.model.prediction import Prediction, predict
+from perfmodel.core.units import counted, rate, show
 from perfmodel.model.prediction.intervals.bound import CUT_BY
 from perfmodel.model.prediction.intervals.ratio import ratio_between
-from perfmodel.model.prediction.result import Interval, Ratio
+from perfmodel.model.prediction.result import Interval, Prediction, Ratio
 from perfmodel.model.step.terms import sent
 
-if TYPE_CHECKING:
-    from typing import Unpack
-
-    from perfmodel.hardware.catalogue.store import Catalogue
-    from perfmodel.model.fitted.calibration import Calibration
-    from perfmodel.model.options.keywords import Options
-
-COUNTS = (1, 2, 4, 8, 16, 32)
 COLUMNS = (
     "world_size",
     "iteration_time",
@@ -112,69 +99,19 @@ class Scaling(Table):
         return aligned(title, ("GPUs", "iteration", f"{sample}s/s", "efficiency"), rows, left=0)
 
 
-def scale(
-    scenario: AnyScenario | None = None,
-    *,
-    gpus: Iterable[int] = COUNTS,
-    catalogue: Catalogue | None = None,
-    constants: Calibration | None = None,
-    **options: Unpack[Options],
-) -> Scaling:
-    """Predict the same job on several numbers of accelerators.
-
-    Parameters
-    ----------
-    scenario : what is asked, or a mapping of its options
-    gpus : numbers of accelerators, in the order of the rows
-    catalogue, constants : as for ``predict``
-    options : of the scenario, over what it says
-
-    Raises
-    ------
-    InputError : as ``predict``; no number, or one that is not from 1 to 1,000,000; ``world_size``
-
-    Examples
-    --------
-    >>> found = scale(workload="resnet50", gpus=[1, 8, 64])
-    >>> [row.world_size for row in found.rows]
-    [1, 8, 64]
-    >>> round(found.rows[0].scaling_efficiency, 9)
-    1.0
-    """
-    counts = _checked(gpus)
-    if "world_size" in options:
-        raise refusal("scale.world_size", "gpus")
-    scenario = scenario_from(scenario, options)
-    predictions = tuple(
-        predict(scenario.model_copy(update={"world_size": count}), catalogue, constants) for count in counts
-    )
-    return scaling_of(counts, predictions)
-
-
-def scaling_of(counts: Sequence[int], predictions: tuple[Prediction, ...]) -> Scaling:
+def scaling_of(predictions: tuple[Prediction, ...]) -> Scaling:
     """Return the table of predictions that differ in the number of accelerators alone."""
-    rows = (_row(count, each, predictions[0]) for count, each in zip(counts, predictions, strict=True))
-    return Scaling(tuple(rows), predictions)
-
-
-def _checked(gpus: Iterable[int]) -> list[int]:
-    counts = list(gpus) if isinstance(gpus, Iterable) and not isinstance(gpus, str) else []
-    if not counts:
-        raise refusal("scale.gpus", "gpus", gpus=gpus)
-    for count in counts:
-        if not (is_number(count) and count == int(count) and 1 <= count <= LARGEST_WORLD_SIZE):
-            raise refusal("scale.count", "gpus", count=count, largest_world_size=LARGEST_WORLD_SIZE)
-    return [int(count) for count in counts]
+    return Scaling(tuple(_row(each, predictions[0]) for each in predictions), predictions)
 
 
 def _table(record: Interval | Ratio | None) -> dict[str, object] | None:
     return None if record is None else record.model_dump()
 
 
-def _row(count: int, prediction: Prediction, first: Prediction) -> ScalingRow:
+def _row(prediction: Prediction, first: Prediction) -> ScalingRow:
     interval = prediction.interval
     return ScalingRow(
-        world_size=count,
+        world_size=prediction.scenario["world_size"],
         iteration_time=prediction.iteration_time,
         samples_per_second=prediction.samples_per_second,
         speedup=prediction.speedup,

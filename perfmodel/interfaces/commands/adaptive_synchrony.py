@@ -1,0 +1,113 @@
+"""``adaptive-synchrony``: how much to synchronise as the error falls."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+from perfmodel.core.choices import LARGEST_WORLD_SIZE
+from perfmodel.core.records.options import Described, OptionInfo
+from perfmodel.core.records.record import Within
+from perfmodel.interfaces.command import Command, Context
+
+if TYPE_CHECKING:
+    from perfmodel.model.prediction.training.adaptive import Schedule
+
+_Count = Annotated[int, Within(ge=1, le=LARGEST_WORLD_SIZE, strict=True)]
+_FromZero = Annotated[float, Within(ge=0)]
+
+
+class Workers(Described):
+    """Workers whose times spread.
+
+    Parameters
+    ----------
+    workers : [1] Workers, backup ones included.
+    distribution : Of one worker's time per gradient; or as name:key=value,...
+    params : Parameters of the distribution by name, besides those in its text.
+    communication_time : After the barrier, common to all.
+    """
+
+    workers: Annotated[_Count, OptionInfo(old="gpus")] = 16
+    distribution: Annotated[
+        str, OptionInfo(law=True, also="perfmodel.equations.distribution:Distribution")
+    ] = "shifted-exponential"
+    params: Mapping[str, float | str] | None = None
+    communication_time: Annotated[_FromZero, OptionInfo(unit="s", bare=True)] = 0.0
+
+
+class AdaptiveSynchronyRequest(Workers):
+    """Workers who synchronise more as the error falls.
+
+    Parameters
+    ----------
+    interval : Until the next choice.  [default: 20 mean gradients]
+    learning_rate : [1] Above 0, at most 1.
+    """
+
+    interval: Annotated[_FromZero | None, OptionInfo(unit="s", bare=True)] = None
+    learning_rate: float = 0.05
+
+
+def run(request: AdaptiveSynchronyRequest, context: Context) -> "Schedule":
+    """Return how many gradients an update should wait for (AdaSync), and how many local steps (AdaComm).
+
+    Each is what gets furthest until the next choice, by the bound on an example objective.
+
+    Raises
+    ------
+    InputError : an unknown law or parameter, a law without a mean, a number out of its range
+
+    Examples
+    --------
+    Few gradients while the error is large, more as it falls; averages seldom at first, often at the end.
+
+    >>> from perfmodel import adaptive_synchrony
+    >>> first, *_, last = adaptive_synchrony(workers=16, communication_time="0.5s").choices
+    >>> first.k_sync < last.k_sync, first.local_steps > last.local_steps
+    (True, True)
+    """
+    from perfmodel.model.prediction.intervals.absurd import checked
+    from perfmodel.model.prediction.training.adaptive import schedule
+    from perfmodel.model.prediction.training.stragglers import law_from
+
+    choose = partial(
+        schedule,
+        learning_rate=request.learning_rate,
+        communication_time=request.communication_time,
+        interval=request.interval,
+    )
+    return checked(choose, law_from(request.distribution, request.params), request.workers)
+
+
+def text(answer: "Schedule", request: AdaptiveSynchronyRequest) -> None:
+    """Print a row for each error."""
+    from rich.text import Text
+
+    from perfmodel.core.units import counted
+    from perfmodel.interfaces.cli.render import console, table
+    from perfmodel.model.prediction.training.adaptive import HEADINGS
+    from perfmodel.model.prediction.training.stragglers import law_from
+
+    out = console()
+    words = f"{counted(request.workers, 'worker')}, {law_from(request.distribution, request.params)}"
+    out.print(Text(f"what gets furthest as the error falls, {words}"), style="bold")
+    shown = table(*HEADINGS, left=0)
+    for row in answer.cells():
+        shown.add_row(*row)
+    out.print(shown)
+    out.print(Text(answer.note))
+    out.print(Text("K-batch: workers go on; by rule: AdaSync's and AdaComm's, from the first row's choice"))
+
+
+COMMAND = Command(
+    name="adaptive-synchrony",
+    summary="How many gradients to wait for, and how many local steps to take, as the error falls.",
+    request=AdaptiveSynchronyRequest,
+    answers=("perfmodel.model.prediction.training.adaptive:Schedule",),
+    run=run,
+    text=text,
+    hardware=False,
+    examples=("perfmodel stragglers --adaptive --workers 16 --communication-time 0.5s",),
+    bodies={"averages of half a second": {"workers": 16, "communication_time": "0.5s"}},
+    without={"shell": "it is stragglers --adaptive"},
+)

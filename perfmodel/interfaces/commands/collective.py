@@ -1,0 +1,257 @@
+"""``collective``: one collective on its own, of one message size or of several."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from perfmodel.core.choices import LARGEST_WORLD_SIZE, Placement
+from perfmodel.core.records.options import Described, OptionInfo
+from perfmodel.core.records.record import Within, same_as
+from perfmodel.equations.algorithm import CollectiveName
+from perfmodel.hardware.catalogue.kinds import Kind
+from perfmodel.interfaces.command import Command, Context, Writes
+from perfmodel.model.options.scenario import Scenario
+
+if TYPE_CHECKING:
+    from perfmodel.model.collectives.place import Point
+    from perfmodel.model.prediction.collectives.by_size import Collectives
+    from perfmodel.model.prediction.collectives.collective import Collective
+
+_Count = Annotated[int, Within(ge=1, le=LARGEST_WORLD_SIZE, strict=True)]
+_Bytes = Annotated[float, Within(ge=1, le=1e15, strict=True)]
+
+
+class CollectiveRequest(Described):
+    """One collective on its own, of one message size or of several.
+
+    Parameters
+    ----------
+    name : What ranks do.
+    ranks : [1] Ranks in the collective.
+    size : [B] Buffer on one rank: 100MB; of a list, or in a shell 1KB..1GB, a table.
+    algorithm : auto (as NCCL chooses), best (the cheapest by our formulas), or a name: ring, tree, ...
+    accelerator : What each rank is, e.g. h100-sxm5-80gb.  [default: that of the node]
+    node : Machine the ranks lie on, with its links and adapters, e.g. dgx-1v.
+        [default: the accelerator's usual one]
+    intra_link : Link between the ranks of a node, e.g. nvlink3-nvswitch.  [default: that of the machine]
+    inter_link : Link between nodes, e.g. ib-hdr-200g.  [default: that of the machine]
+    nodes : [1] Nodes.
+        [default: as the machine holds the ranks, else 1; with a link between nodes up to 8 on each]
+    nics : [1] Network adapters per node.  [default: those of the machine, else 1]
+    connections : [1] TCP connections between two nodes.  [default: NCCL's 16]
+    oversubscription : [1] Bandwidth into a rack over bandwidth out of it, e.g. 4.  [default: 1]
+    placement : How the job's ring lies on the racks.  [default: contiguous]
+    """
+
+    name: Annotated[CollectiveName, OptionInfo(name="collective", synonyms={"sendrecv": "send-receive"})] = (
+        "all-reduce"
+    )
+    ranks: Annotated[_Count, OptionInfo(old="gpus")]
+    size: Annotated[_Bytes, OptionInfo("Message", unit="B", several=1000)]
+    algorithm: str = "auto"
+    accelerator: str | None = same_as(Scenario)
+    node: str | None = same_as(Scenario)
+    intra_link: Annotated[
+        str | None, OptionInfo("Link inside a machine", offers="links in a node", old="link")
+    ] = None
+    inter_link: str | None = same_as(Scenario)
+    nodes: Annotated[_Count | None, OptionInfo("Machines")] = None
+    nics: int | None = same_as(Scenario)
+    connections: int | None = same_as(Scenario)
+    network_cap: bool = same_as(Scenario)
+    rack_nodes: int | None = same_as(Scenario)
+    oversubscription: float | None = same_as(Scenario, None)
+    placement: Placement | None = same_as(Scenario, None)
+    torus_dimensions: str | None = same_as(Scenario)
+
+    @property
+    def sizes(self) -> tuple[float, ...]:
+        """Every size [B]."""
+        size: Any = self.size
+        return size if isinstance(size, tuple) else (size,)
+
+    def fabric(self, context: Context) -> "Point":
+        """Return where the ranks lie."""
+        from perfmodel.model.prediction.collectives.collective_fabric import fabric_of
+
+        fields = CollectiveRequest.model_fields
+        where: Any = {name: getattr(self, name) for name in fields if name not in _NOT_WHERE}
+        return fabric_of(self.ranks, context.catalogue, **where)
+
+
+_NOT_WHERE = ("name", "algorithm", "ranks", "size")
+_NAMED: dict[str, Kind] = {
+    "accelerator": "accelerators",
+    "node": "nodes",
+    "intra_link": "links",
+    "inter_link": "links",
+}
+
+
+def run(request: CollectiveRequest, context: Context) -> "Collective | Collectives":
+    """Return the time of one collective on its own, its algorithm, and how close that is to the bound.
+
+    Raises
+    ------
+    InputError : an unknown name, a size from none to 1 PB, ranks that do not spread evenly, no link
+
+    Examples
+    --------
+    Eight ranks send 2 x 7/8 of the buffer each:
+
+    >>> from perfmodel import collective
+    >>> collective("all-reduce", ranks=8, size="100MB", link="nvlink3-nvswitch").bytes_per_rank
+    175000000.0
+    >>> [row.algorithm for row in collective(ranks=16, size=["1KB", "1GB"], node="dgx-a100").rows]
+    ['tree', 'ring']
+    >>> collective(ranks=16, size="1GB", accelerator="a100-sxm4-40gb").warnings[0]
+    'taken: --node dgx-a100-40gb, the usual machine of a100-sxm4-40gb'
+    """
+    from perfmodel.model.prediction.collectives.by_size import Collectives
+    from perfmodel.model.prediction.collectives.collective import collective
+
+    fabric = request.fabric(context)
+    named = [(kind, word) for field, kind in _NAMED.items() if (word := getattr(request, field)) is not None]
+    notes = [note for kind, word in named if (note := context.catalogue.note(kind, word))]
+    notes += fabric.notes
+    rows = tuple(
+        collective(request.name, request.algorithm, fabric, size).model_copy(update={"warnings": notes})
+        for size in request.sizes
+    )
+    return Collectives(rows) if isinstance(request.size, tuple) else rows[0]
+
+
+def _read(answer: Any, _: object) -> "Collective | Collectives":
+    from perfmodel.model.prediction.collectives.by_size import Collectives
+    from perfmodel.model.prediction.collectives.collective import Collective
+
+    if isinstance(answer, list):
+        return Collectives(tuple(map(Collective.model_validate, answer)))
+    return Collective.model_validate(answer)
+
+
+def _check_plot(file: Path, request: CollectiveRequest) -> None:
+    from perfmodel.interfaces.cli.collective_plot import check_plot
+
+    check_plot(file, request.ranks)
+
+
+def _plot(file: Path, answer: Any, request: CollectiveRequest, context: Context) -> None:
+    from perfmodel.interfaces.cli.collective_plot import write_plot
+
+    write_plot(file, request.name, request.algorithm, request.fabric(context), request.sizes)
+
+
+def text(answer: "Collective | Collectives", request: object) -> None:
+    """Print one size in lines, several in rows, and what to know of them."""
+    from perfmodel.model.prediction.collectives.by_size import Collectives
+
+    rows = answer.rows if isinstance(answer, Collectives) else (answer,)
+    if len(rows) == 1:
+        _print_one(rows[0])
+    else:
+        _print_table(rows)
+    _print_notes(rows)
+
+
+def _print_one(result: "Collective") -> None:
+    import click
+
+    from perfmodel.core.units import show
+    from perfmodel.model.prediction.intervals.bound import clipped_words
+
+    size = show(result.message_bytes, "B")
+    click.echo(f"{result.collective} of {size} over {result.group_size} ranks {result.where}")
+    lines = [
+        ("time", show(result.time, "s")),
+        ("80 % interval", result.interval_text),
+        (
+            "cut at",
+            clipped_words(result.interval) if result.interval and result.interval.clipped_at else None,
+        ),
+        ("algorithm", result.way),
+        ("algorithm bandwidth", show(result.algorithm_bandwidth, "B/s")),
+        ("bus bandwidth", show(result.bus_bandwidth, "B/s")),
+        ("sent by a rank", show(result.bytes_per_rank, "B")),
+        ("lower bound", show(result.lower_bound, "s")),
+    ]
+    if result.runner_up:
+        lines.append(("runner-up", f"{result.runner_up.way}, {show(result.runner_up.time, 's')}"))
+    for label, value in lines:
+        if value is not None:
+            click.echo(f"  {label:<22}{value}")
+
+
+def _print_table(results: "Sequence[Collective]") -> None:
+    from perfmodel.core.units import show
+    from perfmodel.interfaces.cli.render import console, table
+
+    shown = table("size", "time", "80 % interval", "algorithm", "busbw", "runner-up", left=0)
+    shown.padding = (0, 1, 0, 0)
+    for result in results:
+        other = result.runner_up
+        shown.add_row(
+            show(result.message_bytes, "B"),
+            show(result.time, "s"),
+            result.interval_text or "-",
+            result.way,
+            show(result.bus_bandwidth, "B/s"),
+            f"{other.way} {show(other.time, 's')}" if other else "",
+        )
+    console().print(shown)
+
+
+def _print_notes(results: "Sequence[Collective]") -> None:
+    """Say what binds, why intervals are wider than elsewhere, and what was taken where nothing was said."""
+    from rich.text import Text
+
+    from perfmodel.interfaces.cli.render import console
+
+    # all sizes travel one path, so they have the same reasons; the factor is that of the first
+    reasons = next((row.interval.wider_because for row in results if row.interval), [])
+    lines = [f"interval wider because: {reason}" for reason in reasons]
+    limits = dict.fromkeys(row.network_limit for row in results if row.network_limit)
+    lines = [*(f"what binds is {limit}" for limit in limits), *lines]
+    out = console()
+    for line in (*lines, *(f"note: {note}" for note in results[0].warnings)):
+        out.print(Text(line))
+
+
+COMMAND = Command(
+    name="collective",
+    summary="How long a collective takes, by which algorithm, and how close that is to the bound.",
+    request=CollectiveRequest,
+    answers=(
+        "perfmodel.model.prediction.collectives.collective:Collective",
+        "perfmodel.model.prediction.collectives.by_size:Collectives",
+    ),
+    several="size",
+    json=(
+        "perfmodel.model.prediction.collectives.collective:Collective",
+        "perfmodel.interfaces.service.answer_types:CollectiveRows",
+    ),
+    read=_read,
+    run=run,
+    text=text,
+    positional=("name",),
+    writes={
+        "plot": Writes(
+            "Also draw time and bus bandwidth by size, beside measured ones.",
+            _check_plot,
+            _plot,
+            metavar="FILE.html",
+            note="drawn",
+        )
+    },
+    examples=(
+        "perfmodel collective --ranks 8 --size 100MB --intra-link nvlink3-nvswitch",
+        "perfmodel collective --ranks 16 --size 1KB..1GB --node dgx-a100",
+        "perfmodel collective --ranks 64 --size 1GB --accelerator h100-sxm5-80gb --plot all-reduce.html",
+        "perfmodel collective --ranks 8 --nodes 2 --size 1GB --intra-link pcie3-x16 --inter-link ib-edr",
+        "perfmodel collective --algorithm best --ranks 8 --size 1MB --intra-link pcie3-x16",
+    ),
+    bodies={
+        "one message": {"ranks": 8, "size": "100MB", "intra_link": "nvlink3-nvswitch"},
+        "a table": {"ranks": 16, "size": ["1KB", "1MB", "1GB"], "node": "dgx-a100-40gb"},
+    },
+)

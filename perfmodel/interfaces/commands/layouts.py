@@ -1,0 +1,236 @@
+"""``layouts``: how to share a transformer out over accelerators."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from perfmodel.core.choices import LARGEST_BATCH_SIZE, LARGEST_WORLD_SIZE
+from perfmodel.core.records.options import Described, OptionInfo
+from perfmodel.core.records.record import Within, same_as
+from perfmodel.hardware.software import DEFAULT_FOR_LAYOUTS
+from perfmodel.interfaces.command import Command, Context
+from perfmodel.interfaces.forms import TABLE, Form
+from perfmodel.interfaces.report import report
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.scenario import Scenario
+
+if TYPE_CHECKING:
+    from perfmodel.interfaces.api.layouts import LayoutRow, Layouts
+
+SHOWN = 10
+"""Layouts of a table that people read, unless more are wanted."""
+_Count = Annotated[int, Within(ge=1, le=LARGEST_WORLD_SIZE, strict=True)]
+_Samples = Annotated[int, Within(ge=1, le=LARGEST_BATCH_SIZE, strict=True)]
+
+
+class LayoutsRequest(Described):
+    """A transformer to share out over accelerators.
+
+    Parameters
+    ----------
+    workload : Transformer: a name, or its config.json.
+    gpus : [1] Accelerators in all.
+    global_batch_size : [samples] Samples of one step over all accelerators.
+    node : Machine, e.g. dgx-h100.  [default: the usual one of the accelerator]
+    accelerator : Accelerator, e.g. h100-sxm5-80gb.  [default: that of the node]
+    inter_link : Link between machines.  [default: that of the machine]
+    nics : [1] Network adapters of each machine.  [default: the machine's]
+    connections : [1] TCP connections between two nodes.  [default: NCCL's 16]
+    sequence_length : [tokens] Tokens of a sample.  [default: the network's]
+    framework : NAME or NAME@YEAR: megatron-core, nemo, fsdp, torchtitan, deepspeed, maxtext, ...
+        [default: megatron-core]
+    precision : Of matrix products.
+    top : [1] So many layouts.  [default: all; of a table in a shell 10]
+    conditions : Prices, power and failures, and the length of a run: also money, energy and carbon.
+    """
+
+    workload: Annotated[str, OptionInfo("Network", offers="workloads")]
+    gpus: Annotated[_Count, OptionInfo("GPUs")]
+    global_batch_size: Annotated[_Samples, OptionInfo("Batch of the whole job (strong scaling)")]
+    node: str | None = same_as(Scenario)
+    accelerator: str | None = same_as(Scenario)
+    inter_link: str | None = same_as(Scenario)
+    nics: int | None = same_as(Scenario)
+    connections: int | None = same_as(Scenario)
+    network_cap: bool = same_as(Scenario)
+    sequence_length: int | None = same_as(Scenario)
+    framework: str = same_as(Scenario, DEFAULT_FOR_LAYOUTS)
+    precision: Literal["bf16", "fp16", "fp8"] = "bf16"
+    lora: int | None = same_as(Scenario)
+    top: _Count | None = None
+    conditions: Conditions | None = None
+
+    def question(self) -> dict[str, Any]:
+        """Return the job by the names of its options."""
+        fields = LayoutsRequest.model_fields
+        return {name: getattr(self, name) for name in fields if name not in ("top", "conditions")}
+
+
+class Typed(LayoutsRequest):
+    """What the shell takes: ``top`` of layouts that differ in time."""
+
+    def request(self) -> "Typed":
+        """Return the request, to which all layouts are an answer."""
+        return self
+
+
+def run(request: LayoutsRequest, context: Context) -> "Layouts":
+    """Return the time of every layout of a transformer on so many accelerators that fits, the fastest first.
+
+    Raises
+    ------
+    InputError : an unknown name, a network that is no transformer, or nothing that fits
+
+    Examples
+    --------
+    >>> from perfmodel import layouts
+    >>> rows = layouts("llama-3-8b", gpus=8, node="dgx-h100", global_batch_size=64).rows
+    >>> rows[0].iteration_time <= rows[-1].iteration_time
+    True
+    """
+    from perfmodel.interfaces.api.layouts import searched
+
+    top = None if isinstance(request, Typed) else request.top
+    return searched(request.question(), top, request.conditions, context.catalogue)
+
+
+def _read(answer: Any, request: LayoutsRequest) -> "Layouts":
+    from pydantic import TypeAdapter
+
+    from perfmodel.interfaces.api.layouts import Layouts
+
+    table = {**answer, "rows": answer["layouts"], "question": request.question()}
+    del table["layouts"]
+    return TypeAdapter(Layouts).validate_python(table)
+
+
+def _cut(form: Form, usual: int | None) -> Form:
+    """Return a form of the first layouts alone, of as many as were wanted."""
+
+    def text(answer: Any, request: LayoutsRequest) -> str:
+        return form.text(replace(answer, rows=answer.rows[: request.top or usual]), request)
+
+    return form._replace(text=text)
+
+
+def _page(answer: "Layouts", request: LayoutsRequest, context: Context) -> Any:
+    from perfmodel.interfaces.reports.shared_out import page_of_layouts
+
+    top = request.top or SHOWN
+    return page_of_layouts(answer, context.typed, context.catalogue, top, request.conditions)
+
+
+def text(answer: "Layouts", request: LayoutsRequest) -> None:
+    """Print the layouts that differ in time, and what to know of the first."""
+    from rich.text import Text
+
+    from perfmodel.core.units import show
+    from perfmodel.interfaces.cli.render import console, table
+    from perfmodel.interfaces.reports.figures import ruled_out_lines, run_of_layouts
+    from perfmodel.model.prediction.memory_odds import short_verdict
+    from perfmodel.model.prediction.result import sureness
+    from perfmodel.model.transformers.flops import NOMINAL_WORDS
+    from perfmodel.model.transformers.grid import TOO_LARGE
+
+    out = console()
+    out.print(Text(f"{answer.workload} on {answer.machine}", style="bold"))
+    shown = table("layout", "micro", "iteration", "MFU", "memory", "fits", "bubble", "exposed")
+    shown.padding = (0, 1, 0, 0)
+    rows = answer.distinct()[: request.top or SHOWN]
+    for row, _ in rows:
+        shown.add_row(
+            row.words,
+            f"{row.layout['micro_batch_size']} x {row.layout['accumulation_steps']}",
+            show(row.iteration_time, "s"),
+            f"{row.mfu:.1%}",
+            _gib(row.memory["bytes"]),
+            short_verdict(row.memory["fits_probability"]),
+            f"{row.bubble_fraction:.1%}",
+            f"{_exposed(row):.1%}",
+        )
+    out.print(shown)
+    best = answer.rows[0]
+    low, high = (show(best.interval[end], "s") for end in ("low_80", "high_80"))
+    out.print(Text(f"the first: {low} to {high} with 80 % confidence"))
+    others = [row.slower_than_first for row, _ in rows[1:] if row.slower_than_first is not None]
+    if others:
+        last = f", than the last here {sureness(others[-1])}" if len(others) > 1 else ""
+        out.print(Text(f"the first is faster than the second: {sureness(others[0])}{last}"))
+    if (line := run_of_layouts(answer)) is not None:
+        out.print(Text(f"by the first, {line}"))
+    for reason in answer.wider_because:
+        out.print(Text(f"wider because {reason}"))
+    for note in answer.notes:
+        out.print(Text(f"note: {note}"))
+    for caveat in best.caveats:
+        out.print(Text(f"note: of the first, {caveat}"))
+    out.print(Text("micro: samples of a pass x passes of a step; exposed: share of waiting for messages"))
+    nominal = f"the first has {best.mfu_nominal:.1%} {NOMINAL_WORDS}"
+    out.print(Text(f"MFU counts what is computed, without masked scores; {nominal}"))
+    fitting = f"{answer.fitting} of {answer.candidates} layouts fit into {_gib(answer.capacity)} each"
+    out.print(Text(f"{fitting}; fits: yes, or with what probability"))
+    if folded := sum(more for _, more in rows):
+        out.print(Text(f"{folded} more take as long as one of these, and no less memory (--json)"))
+    for line in ruled_out_lines(answer.ruled_out):
+        out.print(Text(line))
+    untried = {reason: count for reason, count in answer.rejected.items() if reason != TOO_LARGE}
+    if untried:
+        out.print(Text("degrees not tried:"))
+    for reason, count in untried.items():
+        out.print(Text(f"  {count:>6}  {reason}"))
+    if best.flags:
+        out.print(Text("the first starts with:"))
+        for flag in best.flags:
+            out.print(Text(f"  {flag}"))
+    if answer.economics is not None:
+        from perfmodel.interfaces.cli.economics_options import show_economics
+
+        show_economics(answer.economics)
+
+
+def _gib(count: float) -> str:
+    return f"{count / 2**30:.1f} GiB"
+
+
+def _exposed(row: "LayoutRow") -> float:
+    """Share of the step that ranks wait for messages."""
+    from perfmodel.model.step.terms import sent
+
+    return float(sent(row.terms) / row.iteration_time)
+
+
+COMMAND = Command(
+    name="layouts",
+    summary="Every layout of a transformer on so many accelerators that fits, the fastest first.",
+    about="A layout: tp tensor, pp pipeline, v chunks of layers on each stage, cp context, ep expert and dp "
+    "data parallelism; how replicas share states; what is computed again.  What is known of its error is "
+    "that of measured runs: see perfmodel validate --kind transformers.",
+    request=LayoutsRequest,
+    typed=Typed,
+    answers=("perfmodel.interfaces.api.layouts:Layouts",),
+    json=("perfmodel.interfaces.service.answer_types:LayoutsAnswer",),
+    read=_read,
+    run=run,
+    text=text,
+    forms={name: _cut(form, SHOWN if name == "markdown" else None) for name, form in TABLE.items()},
+    writes={"report": report(_page)},
+    positional=("workload",),
+    examples=tuple(
+        f"perfmodel layouts --workload {words}"
+        for words in (
+            "llama-3-70b --node dgx-h100 --gpus 512 --global-batch-size 1024",
+            "gpt3-175b --node dgx-a100-80gb --gpus 1024 --global-batch-size 1536",
+            "mixtral-8x7b --node dgx-h100 --gpus 64 --global-batch-size 256 --top 3",
+            "gpt2 --node dgx-h100 --gpus 8 --global-batch-size 64 --report page.html",
+            "llama-3-8b --node dgx-h100 --gpus 64 --global-batch-size 256 --tokens 1T",
+        )
+    ),
+    bodies={
+        "Llama 3 8B": {
+            "workload": "llama-3-8b",
+            "gpus": 8,
+            "node": "dgx-h100",
+            "global_batch_size": 64,
+            "top": 3,
+        }
+    },
+)

@@ -1,0 +1,193 @@
+"""``predict``: one training iteration."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from perfmodel.core.records.options import OptionInfo
+from perfmodel.core.records.record import Within
+from perfmodel.interfaces.command import Command, Context, Writes
+from perfmodel.interfaces.forms import JSON, Form
+from perfmodel.model.options.conditions import MOST_TOKENS, Conditions
+from perfmodel.model.options.scenario import Scenario
+
+if TYPE_CHECKING:
+    from perfmodel.interfaces.api.predict import Predicted
+
+_Tokens = Annotated[float, Within(gt=0, le=MOST_TOKENS)]
+_Loss = Annotated[float, Within(gt=0, le=2)]
+_Names = Annotated[tuple[str, ...], Within(strict=False)]
+
+
+class PredictRequest(Scenario):
+    """A training job, and what to say of it besides one iteration.
+
+    Parameters
+    ----------
+    conditions : Prices, power and failures: also money, energy and carbon.
+    time_to_target : Also the time to a published accuracy.
+    recipe : How training to it goes; perfmodel workloads recipes lists them.
+        [default: what goes with {framework}; without one stock, for BERT mlperf]
+    tokens : Of {recipe} tokens, or of the run whose costs to tell, e.g. 15T.
+        [default: of a recipe as published, or 20 for each parameter]
+    time_to_loss : [1] Also error against time of every way to update, down to this loss; the bound starts
+        at 2.
+    fields : Keys of the answer to send, e.g. ["iteration_time", "interval"]; what explains is then not worked
+        out.  [default: all]
+    """
+
+    conditions: Conditions | None = None
+    time_to_target: Annotated[bool, OptionInfo(denied=False)] = False
+    recipe: Literal["stock", "mlperf", "lars", "lamb", "tokens"] | None = None
+    tokens: Annotated[_Tokens | None, OptionInfo("Tokens of the run", unit="count of tokens")] = None
+    time_to_loss: _Loss | None = None
+    fields: Annotated[_Names | None, OptionInfo(shell=False)] = None
+
+
+def run(request: PredictRequest, context: Context) -> "Predicted":
+    """Return a prediction of one training iteration, and what is asked besides.
+
+    Raises
+    ------
+    InputError : an unknown option or name, a batch that does not divide, a precision the accelerator lacks
+    """
+    from perfmodel.interfaces.api.predict import predicted
+
+    check_fields(request.fields)
+    return predicted(
+        request.alone(),
+        context.catalogue,
+        target=request.time_to_target,
+        recipe=request.recipe,
+        tokens=request.tokens,
+        loss=request.time_to_loss,
+        conditions=request.conditions,
+    )
+
+
+def check_fields(fields: Sequence[str] | None) -> None:
+    """Refuse a key that no prediction has."""
+    if fields is None:
+        return
+    from perfmodel.core.errors import unknown_name
+    from perfmodel.interfaces.service.answer_types import PredictAnswer
+
+    for name in fields:
+        if name not in PredictAnswer.model_fields:
+            raise unknown_name("field", name, PredictAnswer.model_fields)
+
+
+def table(answer: "Predicted", request: PredictRequest) -> Mapping[str, Any]:
+    """Return what HTTP answers: everything, or the keys that were asked for."""
+    if request.fields is None:
+        return answer.prediction.table() | answer.extras
+    chosen = dict.fromkeys(request.fields)
+    return {name: answer.extras.get(name, getattr(answer.prediction, name, None)) for name in chosen}
+
+
+def text(answer: "Predicted", request: object) -> None:
+    """Print where the time goes, then what was asked besides."""
+    from perfmodel.interfaces.cli.render import show_prediction
+
+    show_prediction(answer.prediction, answer.time_to_target)
+    if answer.time_to_loss is not None:
+        from perfmodel.interfaces.cli.time_to_loss import show_time_to_loss
+
+        show_time_to_loss(answer.time_to_loss)
+    if answer.economics is not None:
+        from perfmodel.interfaces.cli.economics_options import show_economics
+
+        show_economics(answer.economics)
+
+
+def _csv(answer: "Predicted", request: object) -> str:
+    import json
+
+    from perfmodel.core.files.tables import csv_text
+
+    return csv_text([json.loads(answer.to_json())])
+
+
+def _markdown(answer: "Predicted", request: object) -> str:
+    from perfmodel.interfaces.cli.prediction_markdown import prediction_markdown
+
+    return prediction_markdown(answer.prediction, answer.time_to_target, answer.economics)
+
+
+def _check_timeline(path: Path, request: PredictRequest) -> None:
+    from perfmodel.core.files.writing import check_writable
+
+    check_writable(path)
+
+
+def _write_timeline(path: Path, answer: "Predicted", request: PredictRequest, context: Context) -> None:
+    import click
+
+    from perfmodel.evidence.traces.timeline import write_timeline
+    from perfmodel.model.prediction.pipeline import pipeline_of_scenario
+
+    shared = answer.prediction.layout is not None
+    pipeline = pipeline_of_scenario(request.alone(), context.catalogue) if shared else None
+    write_timeline(path, answer.prediction, pipeline)
+    if pipeline is not None and pipeline.words:
+        click.echo(f"{path}: {pipeline.words}", err=True)
+
+
+def _check_report(path: Path, request: PredictRequest) -> None:
+    from perfmodel.interfaces.reports.page import check_page
+
+    check_page(path)
+
+
+def _write_report(path: Path, answer: "Predicted", request: PredictRequest, context: Context) -> None:
+    from perfmodel.interfaces.reports.page import write_page
+    from perfmodel.interfaces.reports.predicted import page_of_prediction
+
+    priced = request.conditions or Conditions()
+    prediction, reached, _, money = answer
+    write_page(path, page_of_prediction(prediction, context.typed, context.catalogue, priced, reached, money))
+
+
+COMMAND = Command(
+    name="predict",
+    summary="How long one training iteration takes, where the time goes, and how well it scales.",
+    request=PredictRequest,
+    answers=("perfmodel.interfaces.service.answer_types:PredictAnswer",),
+    run=run,
+    text=text,
+    table=table,
+    cost="cheap",
+    forms={
+        "json": JSON,
+        "csv": Form("Print CSV.", _csv),
+        "markdown": Form("Print a Markdown table.", _markdown),
+    },
+    writes={
+        "timeline": Writes(
+            "Also write the predicted step as a Chrome trace.", _check_timeline, _write_timeline
+        ),
+        "report": Writes(
+            "Also write the answer as one page: FILE.html, or FILE.md for Markdown.",
+            _check_report,
+            _write_report,
+        ),
+    },
+    examples=(
+        "perfmodel predict --gpus 32",
+        "perfmodel predict --workload vgg16 --accelerator p100-sxm2-16gb --gpus 8",
+        "perfmodel predict --gpus 16 --strategy parameter-server --servers 2",
+        "perfmodel predict --gpus 64 --global-batch-size 4096 --time-to-target",
+        "perfmodel predict --workload llama-2-7b --gpus 64 --time-to-target --recipe tokens --tokens 300B",
+        "perfmodel predict --gpus 16 --strategy k-async --k 4 --time-to-loss 0.1",
+        "perfmodel predict --gpus 4 --timeline step.json",
+        "perfmodel predict --gpus 32 --report answer.html",
+        "perfmodel predict --gpus 16 --node aws-p3.16xlarge --cost --epochs 90",
+        "perfmodel predict --workload llama-3-8b --gpus 64 --node dgx-h100 --sharding zero3 --cost "
+        "--tokens 15T",
+    ),
+    bodies={
+        "ResNet-50 on 32 GPUs": {"workload": "resnet50", "gpus": 32},
+        "a transformer": {"workload": "llama-3-8b", "gpus": 64, "tensor_parallel": 4},
+        "two numbers alone": {"gpus": 8, "fields": ["iteration_time", "interval"]},
+    },
+)

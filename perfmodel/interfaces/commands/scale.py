@@ -1,0 +1,151 @@
+"""``scale``: the same job on more and more accelerators."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from perfmodel.core.choices import LARGEST_WORLD_SIZE
+from perfmodel.core.records.options import OptionInfo
+from perfmodel.core.records.record import Within
+from perfmodel.interfaces.command import Command, Context, Writes
+from perfmodel.interfaces.forms import JSON, Form
+from perfmodel.interfaces.report import report
+from perfmodel.model.options.scenario import Scenario, field_of
+
+if TYPE_CHECKING:
+    from perfmodel.model.prediction.scaling import Scaling
+
+HEADINGS = {
+    "world_size": "GPUs",
+    "iteration_time": "iteration [s]",
+    "low_80": "80 %, from [s]",
+    "high_80": "to [s]",
+    "samples_per_second": "samples/s",
+    "speedup": "speed-up",
+    "scaling_efficiency": "efficiency",
+    "exposed_communication_time": "exposed communication [s]",
+    "fits": "fits",
+}
+"""Columns of the Markdown table."""
+_Count = Annotated[int, Within(ge=1, le=LARGEST_WORLD_SIZE, strict=True)]
+_Counts = Annotated[
+    tuple[_Count, ...], Within(min_length=1), OptionInfo("GPUs of each point, e.g. 1,2,4,8 or 1-16", "gpus")
+]
+_USUAL = (1, 2, 4, 8, 16, 32)
+
+
+class ScaleRequest(Scenario):
+    """The same job on several numbers of accelerators.
+
+    Parameters
+    ----------
+    world_size : [1] Accelerators in the job, a number for each row; in a shell also ranges: 8-64:8.
+        [default: 1,2,4,8,16,32]
+    """
+
+    world_size: _Counts = _USUAL  # type: ignore[assignment]  # a number for each row
+
+    @classmethod
+    def below(cls, scenario: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a scenario without the size of its job, unless that is a list."""
+        return {
+            key: value
+            for key, value in scenario.items()
+            if field_of(key) != "world_size" or isinstance(value, list | tuple)
+        }
+
+    def jobs(self) -> list[Scenario]:
+        """Return the scenario of each row."""
+        counts: Any = self.world_size
+        return [self.alone().model_copy(update={"world_size": count}) for count in counts]
+
+
+def run(request: ScaleRequest, context: Context) -> "Scaling":
+    """Return the time, throughput and efficiency of the same job on several numbers of accelerators.
+
+    Raises
+    ------
+    InputError : an unknown name or option, or options that do not go together
+
+    Examples
+    --------
+    >>> from perfmodel import scale
+    >>> scaling = scale(workload="resnet50", gpus=[1, 8, 64])
+    >>> [row.world_size for row in scaling.rows]
+    [1, 8, 64]
+    >>> round(scaling.rows[0].scaling_efficiency, 9)
+    1.0
+    """
+    from perfmodel.core.candidates import tries
+    from perfmodel.model.prediction import predict
+    from perfmodel.model.prediction.scaling import scaling_of
+
+    jobs = request.jobs()
+    tries(len(jobs))
+    return scaling_of(tuple(predict(job, context.catalogue, context.constants) for job in jobs))
+
+
+def text(answer: "Scaling", request: object) -> None:
+    """Print a row for each number of accelerators, and what to know of them."""
+    from perfmodel.interfaces.cli.render import show_scaling
+
+    show_scaling(answer)
+
+
+def _csv(answer: "Scaling", _: object) -> str:
+    from perfmodel.core.files.tables import csv_text
+    from perfmodel.model.prediction.scaling import COLUMNS
+
+    return csv_text(answer.records(), COLUMNS)
+
+
+def _markdown(answer: "Scaling", _: object) -> str:
+    from perfmodel.core.files.tables import markdown_table
+
+    return "\n".join([markdown_table(answer.records(), HEADINGS), *answer.notes]).rstrip()
+
+
+def _page(answer: "Scaling", request: object, context: Context) -> Any:
+    from perfmodel.interfaces.reports.scaled import page_of_scaling
+
+    return page_of_scaling(answer, context.typed, context.catalogue)
+
+
+def _check_plot(file: Path, request: object) -> None:
+    from perfmodel.interfaces.cli.plot import check_plot
+
+    check_plot(file)
+
+
+def _plot(file: Path, answer: "Scaling", request: object, context: Context) -> None:
+    from perfmodel.interfaces.cli.plot import write_plot
+
+    write_plot(file, answer)
+
+
+COMMAND = Command(
+    name="scale",
+    summary="Throughput and scaling efficiency against the number of accelerators.",
+    request=ScaleRequest,
+    answers=("perfmodel.model.prediction.scaling:Scaling",),
+    json=("perfmodel.interfaces.service.answer_types:ScaleAnswer",),
+    run=run,
+    text=text,
+    constants=True,
+    forms={
+        "json": JSON,
+        "csv": Form("Print CSV.", _csv),
+        "markdown": Form("Print a Markdown table.", _markdown),
+    },
+    writes={
+        "plot": Writes("Also draw it: FILE ends in .svg, .png or .html.", _check_plot, _plot, note="drawn"),
+        "report": report(_page),
+    },
+    examples=(
+        "perfmodel scale --gpus 1,2,4,8,16,32",
+        "perfmodel scale --workload vgg16 --accelerator k80 --gpus 1-8 --csv",
+        "perfmodel scale --gpus 1,2,4,8,16,32,64 --plot scaling.svg",
+        "perfmodel scale --workload vgg16 --report scaling.html",
+    ),
+    bodies={"VGG-16 on 1 to 8": {"workload": "vgg16", "gpus": [1, 2, 4, 8]}},
+)
