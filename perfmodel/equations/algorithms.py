@@ -31,5 +31,3 @@ for _page in dict.fromkeys((*PAGES, *_others)):
     for _algorithm in REGISTERED.get(_module, ()):
         ALGORITHMS.setdefault(_algorithm.collective, {})[_algorithm.name] = _algorithm
     GRID_ALGORITHMS |= OVER_NODES.get(_module, {})
-SYNONYMS = {"sendrecv": "send-receive"}
-"""What nccl-tests writes of a collective, where it is another word."""

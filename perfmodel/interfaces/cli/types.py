@@ -253,7 +253,6 @@ def _is_whole(text: str) -> bool:
 
 
 COUNT = Count()
-ABOVE_ZERO = Number()
 
 
 def type_of(one: Declared) -> click.ParamType:  # type: ignore[type-arg,unused-ignore]

@@ -13,7 +13,6 @@ from perfmodel.interfaces.service.requests import Count, FileName, Request
 from perfmodel.model.options.scenario import Scenario
 
 _Samples = Annotated[int, Within(ge=1, le=LARGEST_BATCH_SIZE, strict=True)]
-_Workers = Annotated[int, Within(ge=0, le=1_000_000, strict=True)]
 _Name = Annotated[str, Within(min_length=1)]
 
 

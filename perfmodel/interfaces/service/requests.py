@@ -13,7 +13,7 @@ from perfmodel.core.choices import LARGEST_WORLD_SIZE
 from perfmodel.core.records.options import Described, declared
 from perfmodel.core.records.record import Within
 from perfmodel.model.options.conditions import LARGEST, Conditions
-from perfmodel.model.options.run import MOST_TOKENS, Run
+from perfmodel.model.options.run import Run
 from perfmodel.model.options.scenario import Scenario
 
 FileName = Annotated[
@@ -42,10 +42,8 @@ Specs = Mapping[str, Any]
 Count = Annotated[int, Within(ge=1, le=LARGEST_WORLD_SIZE, strict=True)]
 _Page = Annotated[int, Within(ge=1, le=1000, strict=True)]
 _Offset = Annotated[int, Within(ge=0, le=10**9, strict=True)]
-_Loss = Annotated[float, Within(gt=0, le=2)]
 _Names = Annotated[tuple[str, ...], Within(strict=False)]
 _Price = Annotated[float, Within(gt=0, le=LARGEST)]
-_Tokens = Annotated[float, Within(gt=0, le=MOST_TOKENS)]
 
 
 class OfLinks:
