@@ -269,7 +269,7 @@ def collective(
 
 def compare(
         *scenarios: Job,
-        names: Sequence[str] | str = ...,
+        names: Sequence[str] | str | None = ...,
         conditions: Conditions | None = ...,
         time_to_target: bool = ...,
         recipe: Literal['stock', 'mlperf', 'lars', 'lamb', 'tokens'] | None = ...,
@@ -445,7 +445,7 @@ def enough(
         scenario: Scenario | Mapping[str, Any] | None = ...,
         *,
         until: float | str | None = ...,
-        values: Sequence[int | str] | int | str = ...,
+        values: Sequence[int | str] | int | str | None = ...,
         catalogue: Catalogue | None = ...,
         constants: Calibration | None = ...,
         **options: Unpack[SizedOptions],
@@ -681,7 +681,7 @@ def sensitivity(
         *,
         vary: Literal['servers', 'inter-link', 'nics', 'gpus'] | None = ...,
         until: float | str | None = ...,
-        values: Sequence[int | str] | int | str = ...,
+        values: Sequence[int | str] | int | str | None = ...,
         conditions: Conditions | None = ...,
         catalogue: Catalogue | None = ...,
         constants: Calibration | None = ...,
@@ -1056,7 +1056,7 @@ class Calls:
     def compare(
         self,
         *scenarios: Job,
-        names: Sequence[str] | str = ...,
+        names: Sequence[str] | str | None = ...,
         conditions: Conditions | None = ...,
         time_to_target: bool = ...,
         recipe: Literal['stock', 'mlperf', 'lars', 'lamb', 'tokens'] | None = ...,
@@ -1106,7 +1106,7 @@ class Calls:
         scenario: Scenario | Mapping[str, Any] | None = ...,
         *,
         until: float | str | None = ...,
-        values: Sequence[int | str] | int | str = ...,
+        values: Sequence[int | str] | int | str | None = ...,
         **options: Unpack[SizedOptions],
     ) -> Enough: ...
 
@@ -1175,7 +1175,7 @@ class Calls:
         *,
         vary: Literal['servers', 'inter-link', 'nics', 'gpus'] | None = ...,
         until: float | str | None = ...,
-        values: Sequence[int | str] | int | str = ...,
+        values: Sequence[int | str] | int | str | None = ...,
         conditions: Conditions | None = ...,
         **options: Unpack[SizedOptions],
     ) -> SensitivityReport | Enough: ...

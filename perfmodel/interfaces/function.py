@@ -128,7 +128,7 @@ def annotation_of(one: Declared) -> Any:
     if one.info.also:
         kind |= resolve_name(one.info.also)
     if one.many or one.info.several:
-        return GenericAlias(Sequence, (kind,)) | kind
+        kind = GenericAlias(Sequence, (kind,)) | kind
     return kind | None if one.default is None else kind
 
 

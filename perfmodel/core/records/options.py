@@ -65,10 +65,10 @@ class OptionInfo(NamedTuple):
     """What makes the value of a text, or of what stands for it in Python and JSON; an InputError refuses."""
     form: str = ""
     """How that text is written, in capitals: ``MACHINES:SPEED-UP``."""
-    sent: Callable[[Any, Any], Any] | None = None
-    """What the client sends of a value, from it and the ``Files`` that it takes along."""
     old: str = ""
     """An older name, which keeps working and is not shown."""
+    sent: Callable[[Any, Any], Any] | None = None
+    """What the client sends of a value, from it and the ``Files`` that it takes along."""
     bare: bool = False
     """Whether the command line also takes a time without a unit, in seconds."""
     also: str = ""

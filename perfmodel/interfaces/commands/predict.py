@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
+from perfmodel.core.choices import Recipe
 from perfmodel.core.records.options import OptionInfo
 from perfmodel.core.records.record import Within
 from perfmodel.interfaces.command import Command, Context, Writes
@@ -38,7 +39,7 @@ class PredictRequest(Scenario):
 
     conditions: Conditions | None = None
     time_to_target: Annotated[bool, OptionInfo(denied=False)] = False
-    recipe: Literal["stock", "mlperf", "lars", "lamb", "tokens"] | None = None
+    recipe: Recipe | None = None
     tokens: Annotated[_Tokens | None, OptionInfo("Tokens of the run", unit="count of tokens")] = None
     time_to_loss: _Loss | None = None
     fields: Annotated[_Names | None, OptionInfo(shell=False)] = None
