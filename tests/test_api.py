@@ -46,7 +46,7 @@ CALLS = {
     "check_quote": "check_quote('dgx-a100-petaflops')",
     "cite": "cite(gpus=2)",
     "emulate": "emulate(gpus=2, steps=1, speed=1e9)",
-    "hardware": "hardware('links')",
+    "specs": "specs('links')",
     "networks": "networks('bert')",
     "schema": "schema('servers')",
     "specs_check": "specs_check()",

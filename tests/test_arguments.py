@@ -43,7 +43,7 @@ WORKS: dict[str, dict[str, Any]] = {
     "compare": {},
     "explain": {},
     "sensitivity": {"gpus": 16},
-    "hardware": {},
+    "specs": {},
     "layouts": {"workload": "llama-3-8b", "gpus": 8, "node": "dgx-h100", "global_batch_size": 8},
     "compression": {},
     "downpour": {"replica_model": "speech", "replica_machines": 8},

@@ -744,7 +744,7 @@ def servers(
     (3.73, 7.36)
     """
 
-def hardware(
+def specs(
         kind: Literal['accelerators', 'nodes', 'links', 'software'] = ...,
         *,
         name: str | None = ...,
@@ -764,10 +764,10 @@ def hardware(
 
     Examples
     --------
-    >>> from perfmodel import hardware
-    >>> hardware(name="dgx-1v").accelerators
+    >>> from perfmodel import specs
+    >>> specs(name="dgx-1v").accelerators
     8
-    >>> "ethernet-25g-tcp" in {link.id for link in hardware("links")}
+    >>> "ethernet-25g-tcp" in {link.id for link in specs("links")}
     True
     """
 
@@ -1189,7 +1189,7 @@ class Calls:
         inter_link: str = ...,
     ) -> Arrangements: ...
 
-    def hardware(
+    def specs(
         self,
         kind: Literal['accelerators', 'nodes', 'links', 'software'] = ...,
         *,

@@ -43,7 +43,7 @@ class Writes(NamedTuple):
     """What is printed where it was written: ``drawn``."""
 
 
-CALLED: Mapping[str, str] = {"specs": "hardware", "workloads": "networks"}
+CALLED: Mapping[str, str] = {"workloads": "networks"}
 """Names in Python of commands that are called as a package is."""
 
 

@@ -182,7 +182,7 @@ class Client(Calls):
         """Return what ``to_json`` of ``perfmodel.validate`` says."""
         return Report(self.ask("validate", body_of({"kind": kind, **options})))
 
-    specs, workloads = Calls.hardware, Calls.networks  # as /v1 calls them
+    workloads = Calls.networks  # as /v1 calls it
 
     def answer_of(self, name: str, given: Mapping[str, Any]) -> Any:
         """Return the answer to a command of the register, whose fields were given.

@@ -67,10 +67,10 @@ def run(request: SpecsRequest, context: Context) -> "AnySpec | SpecList":
 
     Examples
     --------
-    >>> from perfmodel import hardware
-    >>> hardware(name="dgx-1v").accelerators
+    >>> from perfmodel import specs
+    >>> specs(name="dgx-1v").accelerators
     8
-    >>> "ethernet-25g-tcp" in {link.id for link in hardware("links")}
+    >>> "ethernet-25g-tcp" in {link.id for link in specs("links")}
     True
     """
     from perfmodel.hardware.catalogue.kinds import SpecList
