@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
-from perfmodel.core.errors import InputError
+from perfmodel.core.errors import InputError, refusal
 from perfmodel.core.files.reading import read_toml
+from perfmodel.core.problem import Words
 from perfmodel.core.records.options import Declared, Described, declared
 from perfmodel.core.records.record import REQUIRED
 from perfmodel.interfaces.cli.options import catalogue_from, option_of, specs_option
@@ -115,7 +116,7 @@ def _form(one: Command, options: dict[str, Any]) -> str | None:
     """Take the options of forms; None where people read the answer."""
     chosen = [name for name in one.forms if options.pop(f"as_{name}")]
     if len(chosen) > 1:
-        raise InputError(f"{' and '.join(f'--{name}' for name in chosen)}: give one of them")
+        raise refusal("options.one_form", known=Words(" and ".join(f"--{name}" for name in chosen)))
     return chosen[0] if chosen else None
 
 
@@ -138,7 +139,7 @@ def _request(
             job: Any = takes  # a kind of Scenario
             made = takes(**laid_over(job.below(written), given))
         except InputError as error:
-            raise InputError(f"{file}: {error}") from None
+            raise error.under(file) from None
     return made if one.typed is None else made.request()
 
 

@@ -2,7 +2,6 @@
 
 MESSAGES = {
     "client.value": "{value!r:.60}: cannot be sent to a service; expected numbers, texts, lists or tables",
-    "client.quote": "quote = {given!r:.60}: expected a Quote, its table, a file or an example's name",
     "client.case": "a Case was predicted on this machine: give its scenario",
     "client.token": "token: expected printable letters of ASCII, on one line",
     "client.timeout": "timeout = {timeout!r}: expected seconds above 0",

@@ -1,6 +1,7 @@
 """Quotes and their claims."""
 
 MESSAGES = {
+    "quote.none": "give a quote's file, or one of the examples: {known}",
     "quote.not_json": "quote: expected a table of what JSON can hold",
     "quote.convention": "convention = '{convention}': {what}; leave it out",
     "quote.quantity": "quantity = '{quantity}': a sample of {workload} is no {sample}",

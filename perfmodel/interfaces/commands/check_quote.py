@@ -5,7 +5,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-from perfmodel.core.errors import InputError
+from perfmodel.core.errors import refusal
 from perfmodel.core.records.options import Described, OptionInfo
 from perfmodel.core.records.record import Within, same_as
 from perfmodel.interfaces.command import Command, Context, Writes
@@ -101,15 +101,11 @@ class _Typed(Described):
         if self.quote is None and not self.examples:
             from click import UsageError
 
-            raise UsageError(_nothing_to_check())
+            from perfmodel.decide.quote import example_names
+
+            raise UsageError(str(refusal("quote.none", "quote", known=tuple(example_names()))))
         given = {name: getattr(self, name) for name in self.model_fields_set}
         return QuoteRequest.model_construct(**given)
-
-
-def _nothing_to_check() -> str:
-    from perfmodel.decide.quote import example_names
-
-    return "give a quote's file, or one of the examples: " + ", ".join(example_names())
 
 
 def run(request: QuoteRequest, context: Context) -> "QuoteAnswer | ExampleQuotes":
@@ -129,14 +125,14 @@ def run(request: QuoteRequest, context: Context) -> "QuoteAnswer | ExampleQuotes
     >>> check_quote({"title": "Too good", "scenario": {"gpus": 8}, "claims": [claim]})[0].verdict
     'impossible'
     """
-    from perfmodel.decide.quote import check_quote, read_quote
+    from perfmodel.decide.quote import check_quote, example_names, read_quote
     from perfmodel.decide.quote.answer import QuoteAnswer, example_quotes, quote_of_json
 
     if request.examples:
         return example_quotes()
     given: Any = request.quote
     if given is None:
-        raise InputError(_nothing_to_check())
+        raise refusal("quote.none", "quote", known=tuple(example_names()))
     quote, name = read_quote(given) if isinstance(given, str) else (quote_of_json(given), request.where)
     return QuoteAnswer.of(quote, check_quote(quote, context.catalogue, name, request.calibration))
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from perfmodel.core.errors import InputError
+from perfmodel.core.errors import refusal
 from perfmodel.core.records.options import Described, OptionInfo
 from perfmodel.interfaces.command import Command, Context
 from perfmodel.interfaces.commands.trace_summary import AnyTraces, Steps, read_traces, sent
@@ -50,7 +50,7 @@ def run(request: TraceDiffRequest, context: Context) -> "TraceDifference":
     for each, traces in zip(given, sides, strict=True):
         if not traces:
             name = each if isinstance(each, str) else next(iter(each))
-            raise InputError(f"{name}: times of messages, and no trace of a step")
+            raise refusal("trace.only_messages", files=name)
     return TraceDifference([PartOfStep(**row) for row in difference(first, second, request.skip)])
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from perfmodel.core.errors import InputError
+from perfmodel.core.errors import refusal
 from perfmodel.interfaces.command import Context, Writes
 from perfmodel.interfaces.commands import trace_summary
 from perfmodel.interfaces.commands.trace_summary import TraceRequest
@@ -27,7 +27,7 @@ def _write(file: Path, answer: Any, request: TraceRequest, context: Context) -> 
 
     if not answer["devices"]:
         traces: Any = request.traces
-        raise InputError(f"{traces[0]}: times of messages, and no trace of a step")
+        raise refusal("trace.only_messages", "traces", files=traces[0])
     write_whole(file, html_report(answer))
 
 

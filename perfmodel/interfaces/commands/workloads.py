@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
-from perfmodel.core.errors import InputError
+from perfmodel.core.errors import refusal
 from perfmodel.core.records.options import Described, OptionInfo
 from perfmodel.core.records.record import Within, same_as
 from perfmodel.interfaces.command import Command, Context
@@ -97,12 +97,12 @@ def run(request: WorkloadsRequest, context: Context) -> "NetworkTable | NetworkL
     if request.recipes:
         for field in ("name", "sequence_length"):
             if getattr(request, field) is not None:
-                raise InputError(f"{field}: goes without recipes; word leaves those of one network")
+                raise refusal("workloads.recipes", field)
         return recipe_rows(request.word)
     if request.name is not None:
         return table_of(workload(request.name, request.sequence_length))
     if request.sequence_length is not None:
-        raise InputError("sequence_length goes with name, of one network")
+        raise refusal("workloads.sequence_length", "sequence_length", "name")
     return networks(request.word)
 
 

@@ -1,5 +1,0 @@
-"""What ``cite`` prints."""
-
-MESSAGES = {
-    "cite.forms": "--json and --bibtex: give one of them",
-}
