@@ -190,7 +190,7 @@ def ranks_of(
     options = {"ranks": ranks, **given}
     if chosen.keys() <= set(picked):
         return Ranks(result, options)
-    notes = (f"taken: --accelerator {DEFAULT_ACCELERATOR}, by default", *result.notes)
+    notes = (f"--accelerator {DEFAULT_ACCELERATOR}, by default", *result.notes)
     return Ranks(result._replace(notes=notes), options)
 
 

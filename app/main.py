@@ -11,7 +11,7 @@ if str(HERE.parent) not in sys.path:  # the pages import one another as parts of
     sys.path.insert(0, str(HERE.parent))
 
 from app import history, numbers_first  # noqa: E402
-from app.menu import MORE, MORE_HEADING, PAGES, UNKNOWN  # noqa: E402
+from app.menu import MORE, PAGES, UNKNOWN  # noqa: E402
 
 st.set_page_config(page_title="perfmodel", layout="wide", initial_sidebar_state=336)  # labels fit
 
@@ -32,24 +32,20 @@ history.watch()
 numbers_first.begin()
 # not in a folder ``pages``, which Streamlit would make pages of before this list is read
 page = st.navigation(
-    {
-        "": [
-            *(
-                st.Page(
-                    HERE / "views" / f"{name}.py",
-                    title=title,
-                    url_path="" if name == "predict" else name,
-                    default=name == "predict",
-                )
-                for name, title in PAGES
-            ),
-            st.Page(to_predict, url_path="predict", visibility="hidden"),
-            st.Page(HERE / "views" / f"{UNKNOWN}.py", title="No such page", visibility="hidden"),
-        ],
-        MORE_HEADING: [
-            st.Page(partial(to_command, name), title=title, url_path=name) for name, title in MORE
-        ],
-    },
+    [
+        *(
+            st.Page(
+                HERE / "views" / f"{name}.py",
+                title=title,
+                url_path="" if name == "predict" else name,
+                default=name == "predict",
+            )
+            for name, title in PAGES
+        ),
+        *(st.Page(partial(to_command, name), title=title, url_path=name) for name, title in MORE),
+        st.Page(to_predict, url_path="predict", visibility="hidden"),
+        st.Page(HERE / "views" / f"{UNKNOWN}.py", title="No such page", visibility="hidden"),
+    ],
     position="top",
 )
 page.run()

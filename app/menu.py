@@ -22,7 +22,6 @@ MORE = tuple(
     for name in ("compression", "downpour", "learning-rate", "model-parallel", "servers")
 )
 """Commands without a page of their own, drawn from the register -> title."""
-MORE_HEADING = "More"
 UNKNOWN = "unknown"
 """File and word of the page at addresses that are no page's; it is not in the menu."""
 SHORTEST = 3

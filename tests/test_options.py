@@ -27,7 +27,7 @@ from perfmodel.equations.algorithm import CollectiveName
 from perfmodel.equations.algorithms import ALGORITHMS, GRID_ALGORITHMS
 from perfmodel.equations.sgd_variants import VARIANTS
 from perfmodel.hardware.calibration_sources import Sources
-from perfmodel.hardware.software import DEFAULT
+from perfmodel.hardware.software import DEFAULT_SOFTWARE
 from perfmodel.interfaces.cli import command_of
 from perfmodel.model.input.loading import DEFAULT_STORAGE
 from perfmodel.model.options.conditions import Conditions
@@ -266,7 +266,7 @@ def test_the_keywords_of_functions_are_the_fields_of_a_scenario():
 def test_defaults_in_words_are_the_models_own():
     assert OF_SCENARIO["accelerator"].usual.startswith(DEFAULT_ACCELERATOR)
     assert OF_SCENARIO["storage"].usual == DEFAULT_STORAGE
-    assert OF_SCENARIO["framework"].usual == DEFAULT
+    assert OF_SCENARIO["framework"].usual == DEFAULT_SOFTWARE
 
 
 def test_words_of_other_options_are_those_of_what_they_name():

@@ -98,7 +98,12 @@ def anchored_rows() -> list[Row]:
 @pytest.fixture
 def of_its_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """A report without the sections that are the same whatever its rows: their fits take twenty seconds."""
-    for name in ("transformer_section", "provenance", "mlperf_section", "refused_section"):
+    for name in (
+        "transformers.transformer_section",
+        "report.provenance_section",
+        "mlperf.mlperf_section",
+        "report.refused_section",
+    ):
         monkeypatch.setattr(f"perfmodel.evidence.accuracy.{name}.section", lambda *_: "")
     monkeypatch.setattr("perfmodel.evidence.accuracy.mlperf.mlperf_section.covered", dict)
     monkeypatch.setattr("perfmodel.evidence.accuracy.report.measured_report.coverages", list)

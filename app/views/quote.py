@@ -262,7 +262,7 @@ def page(asked: Asked) -> None:
         command = f"check-quote {file_words([given.file])}"
         ways_out(command, {}, _python(given.file))
         report = report_pages.of_quote(quote, checked, shell_command(command, {}))
-        downloads("quote", rows, lambda: QuoteAnswer.of(quote, checked), report)
+        downloads("quote", rows, lambda: QuoteAnswer.of(quote, checked).to_json(), report)
         if given.is_filled_in:
             text = quotes.as_toml(quote)
             st.download_button(

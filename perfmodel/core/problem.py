@@ -155,7 +155,7 @@ class Problem:
         return f"{self.before}{words}"
 
     def under(self, path: Path) -> Problem:
-        """Return the same of a part of a larger input."""
+        """Return the problem of a larger input that this one's is a part of."""
         fields = tuple((*path, *each) for each in self.fields or ((),))
         return replace(self, fields=fields, depth=self.depth + len(path)) if path else self
 

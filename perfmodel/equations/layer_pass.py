@@ -323,7 +323,7 @@ def paced_layer_times(
     """
 
     def left(whole: Any, elapsed: Any) -> Any:
-        """Of one of the two, before each layer and after the last."""
+        """What is left of one of the two, before each layer and after the last."""
         return (whole[..., None] if getattr(whole, "ndim", 0) else whole) - elapsed
 
     paced: Any = paced_time(left(device_time, device_elapsed_times), left(host_time, host_elapsed_times))

@@ -9,7 +9,7 @@ from perfmodel.core.errors import refusal
 from perfmodel.core.records.record import Within, fresh
 from perfmodel.hardware.provenance import Id, Provenance, SourcedSpec, Spec, Text
 
-DEFAULT = "pytorch"
+DEFAULT_SOFTWARE = "pytorch"
 DEFAULT_FOR_LAYOUTS = "megatron-core"
 EARLIEST_YEAR, LATEST_YEAR = 2017, 2023
 """Years of software that measured runs of data-parallel training know; a year outside is taken as the

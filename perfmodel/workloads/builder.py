@@ -60,7 +60,7 @@ class Tensor:
         return self.channels * self.height * self.width
 
     def view(self, channels: int, height: int = 1, width: int = 1) -> Tensor:
-        """Return the same elements in another shape; nothing is moved."""
+        """Return a tensor's elements in another shape; nothing is moved."""
         other = Tensor(channels, height, width, self.needs_gradient)
         other.storage = self.storage
         return other

@@ -115,7 +115,7 @@ class Tables(NamedTuple):
 
     @property
     def all_parameters(self) -> float:
-        """Of all tables together."""
+        """Parameters of all tables together."""
         return ops.number(self.parameters.sum())  # type: ignore[no-any-return]
 
     @property
@@ -184,7 +184,7 @@ class Workload:
 
     @property
     def tokens(self) -> int | None:
-        """Of one sample, as a transformer's layers see it: of a sequence, or of an image's patches."""
+        """Tokens of one sample, as a transformer's layers see it: of a sequence, or of an image's patches."""
         model = self.architecture
         if self.sequence_length is None and model is not None and model.patch_elements:
             return model.positions

@@ -19,7 +19,7 @@ class Kind(NamedTuple):
 
     @property
     def or_none(self) -> Kind:
-        """The same, or None."""
+        """The kind that None is of too."""
         return self._replace(optional=True)
 
 

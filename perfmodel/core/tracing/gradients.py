@@ -25,7 +25,7 @@ class Slope(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Of the leaf."""
+        """Name of the leaf."""
         assert self.leaf.leaf is not None
         return self.leaf.leaf.name
 

@@ -229,7 +229,7 @@ class Traced:
         return reduced("min", np.min, self, axis=axis)
 
     def reshape(self, *to: Any) -> Traced:
-        """Return the same in another shape."""
+        """Return the traced number with its value in another shape."""
         return made("reshape", lambda a: np.reshape(a, to if len(to) > 1 else to[0]), self)
 
     def item(self) -> Traced:

@@ -31,7 +31,7 @@ class Case(NamedTuple):
 
     @property
     def cost_to_target(self) -> float | None:
-        """Of training to the target [$]; None where no price is known, or no target asked for."""
+        """Cost of training to the target [$]; None where no price is known, or no target asked for."""
         if self.reached is None or self.cost is None:
             return None
         samples: float = self.reached["time"] * self.rate
@@ -39,7 +39,7 @@ class Case(NamedTuple):
 
     @property
     def cost(self) -> float | None:
-        """Of one sample [$]; None where no price is known."""
+        """Cost of one sample [$]; None where no price is known."""
         if self.economics is None:
             return None
         cost: float | None = self.economics["per_iteration"]["cost"]

@@ -55,7 +55,7 @@ def harder(
     front: Sequence[Row],
     has_budget: bool,
 ) -> list[str]:
-    """Return the same of plans: the one chosen, the fastest within the budget where there is one, the front.
+    """Return what the batches of plans cost in epochs: of the one chosen, the fastest, the front.
 
     Parameters
     ----------

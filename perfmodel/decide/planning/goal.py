@@ -14,7 +14,7 @@ from perfmodel.core.records.options import declared
 from perfmodel.hardware.accelerator import Accelerator
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.releases import software_id
-from perfmodel.hardware.software import DEFAULT
+from perfmodel.hardware.software import DEFAULT_SOFTWARE
 from perfmodel.model.options.layout import CHOSEN
 from perfmodel.model.options.run import Run
 from perfmodel.model.options.scenario import Scenario
@@ -199,7 +199,7 @@ class Goal(Run):
         """Return the framework that trains a network on an accelerator; None where any does."""
         named: str | None = self.options.get("framework")
         chosen = self.chosen_recipe() if named is None and self.to_target else None
-        usual = None if network.architecture is None else DEFAULT
+        usual = None if network.architecture is None else DEFAULT_SOFTWARE
         name = (chosen.framework_on(accelerator) if chosen else named) or usual
         return None if name is None else software_id(name, catalogue)
 

@@ -14,7 +14,7 @@ from perfmodel.decide.planning.goal import USUAL_CHECKPOINT_BANDWIDTH, USUAL_FAI
 from perfmodel.decide.planning.results import SearchResult
 from perfmodel.decide.prices import DEFAULT_SERVICE_YEARS
 from perfmodel.equations.transformer import compute_optimal_tokens
-from perfmodel.hardware.software import DEFAULT
+from perfmodel.hardware.software import DEFAULT_SOFTWARE
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.prediction.limits import replicas_alone
 from perfmodel.model.prediction.memory_odds import CERTAIN
@@ -240,7 +240,7 @@ def notes(result: SearchResult) -> list[str]:
 def _software(result: SearchResult) -> str:
     """The software of the plan chosen, else of all."""
     chosen, named = result.chosen, result.goal.options.get("framework")
-    return str((chosen and chosen["framework"]) or named or DEFAULT)
+    return str((chosen and chosen["framework"]) or named or DEFAULT_SOFTWARE)
 
 
 def _compute_optimal(tokens: float, network: Workload) -> str:

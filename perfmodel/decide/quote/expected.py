@@ -31,7 +31,7 @@ class Expected(NamedTuple):
     high_80: float
 
     def within(self, limit: float, higher_is_better: bool) -> Expected:
-        """Return the same with an end cut at a physical limit, but not beyond the point itself."""
+        """Return the expectation with an end cut at a physical limit, but not beyond the point itself."""
         if higher_is_better:
             return self._replace(high_80=min(self.high_80, max(limit, self.expected)))
         return self._replace(low_80=end_at(self.low_80, self.expected, limit))

@@ -186,7 +186,7 @@ class Claim(Spec):
 
     @property
     def whose(self) -> Per:
-        """Of what a rate is, by ``per`` or by the quantity's name."""
+        """What a rate is of, by ``per`` or by the quantity's name."""
         synonym = SYNONYMS.get(self.quantity)
         return (synonym and synonym.per) or self.per
 

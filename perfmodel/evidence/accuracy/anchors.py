@@ -24,7 +24,7 @@ class Measured(NamedTuple):
 
     @property
     def agreement(self) -> Literal["unique", "ambiguous"]:
-        """The same in a word."""
+        """How well the anchors agree, in a word."""
         return "unique" if self.unique else "ambiguous"
 
 

@@ -61,7 +61,7 @@ class Outcome(NamedTuple):
 
     @property
     def naive_error(self) -> float | None:
-        """The same of the naive answer."""
+        """Signed error of the naive answer: predicted over measured, less 1."""
         return self.naive / self.measured - 1 if self.naive and self.measured else None
 
     @property
@@ -122,7 +122,7 @@ class Campaign(Generic[AnyCase]):
 
     @property
     def path(self) -> Path:
-        """Of the table that comes with the package."""
+        """Path of the table that comes with the package."""
         return learned_part(self.table)[0]
 
     def id_of(self, line: Line) -> str:

@@ -79,6 +79,6 @@ def whole_transformers(rows: Iterable[Measured]) -> list[TransformerRun]:
 
 @cache
 def shipped_whole_transformers() -> tuple[TransformerRun, ...]:
-    """The same of the published runs that come with the package, read once."""
+    """Return the published runs of one accelerator that holds a transformer whole, read once."""
     alone = [run for run in shipped_runs() if run.world_size == 1]
     return tuple(whole_transformers(measured(alone, Catalogue.built_in())))

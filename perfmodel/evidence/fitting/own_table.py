@@ -58,7 +58,7 @@ def read_own_runs(path: str, catalogue: Catalogue) -> list[OwnRun]:
 
 
 def read_measured_runs(path: str, catalogue: Catalogue | None = None) -> list[Run]:
-    """Return the same runs, to be predicted and compared.
+    """Return the runs of a user's table, to be predicted and compared.
 
     Raises
     ------

@@ -66,11 +66,11 @@ class ScalingFit:
         self._all = self._refitted(near, constants, self._weights)
 
     def numbers(self, constants: Calibration | None = None, seen: Flags | None = None) -> dict[str, float]:
-        """Return the learned numbers by name, to six digits.
+        """Return the learned numbers by name, to six digits; fitted anew where ``seen`` leaves some out.
 
         Parameters
         ----------
-        constants : the efficiencies learned from the same runs
+        constants : the efficiencies learned from the same runs; used only then
         seen : of all measured runs those that may be learned from, shape (measured,); all by default
         """
         learned = self._all

@@ -46,7 +46,7 @@ def overflows(predictions: Sequence[Prediction]) -> str | None:
 
 
 def unfit(prediction: Prediction) -> str | None:
-    """Return the same for the first line, with the largest batch that does; None where it fits."""
+    """Return that a job does not fit, with the largest batch that does; None where it fits."""
     line, largest = overflow(prediction), prediction.memory.largest_local_batch_size
     what = "batch" if prediction.layout is None else "micro-batch"
     most = f"the largest {what} that does is {largest}" if largest else f"not even a {what} of 1 does"

@@ -25,7 +25,7 @@ def generation(link: Link, accelerator: Accelerator | None = None) -> str:
 
 
 def generation_index(link: Link, accelerator: Accelerator | None = None) -> int:
-    """The same as a whole number, the oldest 0."""
+    """Return that generation as a whole number, the oldest 0."""
     return GENERATIONS.index(generation(link, accelerator))
 
 

@@ -314,7 +314,7 @@ COLLECTIVES = "collectives"
 
 @cache
 def shipped() -> Fitted:
-    """The same, never traced, and read once."""
+    """Return the fit that comes with the package, never traced, and read once."""
     table = of_collectives()
     parameters = {name: table["parameters"][name] for name in PARAMETERS}
     return Fitted(parameters, table["spreads"], frozenset(table["transports"]))

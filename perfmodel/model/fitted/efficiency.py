@@ -128,11 +128,11 @@ class Efficiency:
         return self._log.get(name, 0.0)
 
     def beside(self, own: OwnEffects) -> Efficiency:
-        """Return the same numbers with what own runs say beside them."""
+        """Return the learned numbers with what own runs say beside them."""
         return Efficiency(self._log, own, self.borrowed)
 
     def with_numbers(self, change: Callable[[Any, str], Any]) -> Efficiency:
-        """Return the same with other numbers: what ``change`` makes of each and its name."""
+        """Return the calibration with other numbers: what ``change`` makes of each and its name."""
         rows = dict(zip(SIZES, self.half, strict=True))
         known = {name: getattr(self, name) for name in MEANINGS} | rows
         numbers = {name: change(value, name) for name, value in known.items()}

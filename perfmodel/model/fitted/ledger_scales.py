@@ -4,7 +4,8 @@ The shape of an interval comes from development rows, each source predicted by a
 errors are too small all the same, since the form of the model was chosen while looking at them.  A scale for
 each class of jobs comes from the ledger, ``validation/ledger.csv``: errors of shipped versions on rows that
 they had not seen.  ``python -m perfmodel.evidence.accuracy.ledger.levels`` writes the
-scales, and the levels of errors that jobs of one source share.
+scales, which ``evidence/accuracy/ledger/ledger.py`` works out, and the levels of errors that jobs of
+one source share.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ def verdict(probability: float) -> str:
 
 
 def short_verdict(probability: float) -> str:
-    """Return the same for a cell of a table.
+    """Return whether a job fits, for a cell of a table.
 
     >>> short_verdict(0.97), short_verdict(0.7), short_verdict(0.02)
     ('yes', '70 %', 'NO')

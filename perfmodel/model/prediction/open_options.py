@@ -36,6 +36,6 @@ def left_open_by(framework: str | None, others: Mapping[str, Any]) -> Mapping[st
 
 
 def left_to_defaults(setting: Setting) -> Mapping[str, Any]:
-    """Return the same of a setting."""
+    """Return what a setting leaves to its default that widens its interval."""
     others = dict.fromkeys((name for name in not_stated(setting) if name != "framework"), True)
     return left_open_by(setting.scenario.framework, others)

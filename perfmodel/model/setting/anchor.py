@@ -74,7 +74,7 @@ class Anchor(NamedTuple):
 
     @property
     def unlike(self) -> set[str]:
-        """Options in which the measured run is not as the job says."""
+        """Options that the measured run does not take from the job: those it states, and what follows."""
         return {"anchor", "world_size", *self.options, *(e for o in self.options for e in TAKES.get(o, ()))}
 
     def of_run(self, job: Mapping[str, Any]) -> dict[str, Any]:

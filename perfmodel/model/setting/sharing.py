@@ -13,8 +13,8 @@ from perfmodel.core.errors import InputError, refusal
 from perfmodel.core.problem import Words
 from perfmodel.hardware.releases import release, software_id
 from perfmodel.hardware.software import (
-    DEFAULT,
     DEFAULT_FOR_LAYOUTS,
+    DEFAULT_SOFTWARE,
     LATEST_RELEASE,
     parts,
     usual_year,
@@ -289,7 +289,7 @@ def software_of_copies(
     The year is that of the latest release for networks that predict tokens; of others it is that of the
     software the accelerator is usually trained with.
     """
-    name, year = parts(named_software(scenario.framework or DEFAULT, workload, False, catalogue))
+    name, year = parts(named_software(scenario.framework or DEFAULT_SOFTWARE, workload, False, catalogue))
     return with_year(name, year or _usual_release(workload, accelerator))
 
 
@@ -312,7 +312,7 @@ def transformer_software(text: str, workload: Workload, shards: bool | None, cat
             text=text,
             workload=workload.id,
             default_for_layouts=DEFAULT_FOR_LAYOUTS,
-            default=DEFAULT,
+            default=DEFAULT_SOFTWARE,
         )
     return name
 
@@ -325,12 +325,16 @@ def _refuse_layout_only(scenario: Scenario, workload: Workload, catalogue: Catal
             after = "; the batch of a GPU is --local-batch-size"
             raise _no_transformer("micro-batch-size", "", workload).under(after=after)
         raise refusal("layout.micro_batch", layouts=Words(_layouts(scenario, workload)))
-    software = named_software(name or DEFAULT, workload, False, catalogue)
+    software = named_software(name or DEFAULT_SOFTWARE, workload, False, catalogue)
     if name is not None and release(software, catalogue).trains == "transformers":
         option, value = "framework", f" {name}"
         if not has_layouts(workload):
             raise refusal(
-                "software.only_transformers", option, value=value, workload=workload.id, default=DEFAULT
+                "software.only_transformers",
+                option,
+                value=value,
+                workload=workload.id,
+                default=DEFAULT_SOFTWARE,
             )
     elif scenario.precision == "fp8":
         option, value = "precision", " fp8"

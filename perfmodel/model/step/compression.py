@@ -110,7 +110,7 @@ class Coded(NamedTuple):
 
     @property
     def bytes(self) -> Any:
-        """Of one rank in all."""
+        """Bytes of one rank in all."""
         return sum(self.messages)
 
 

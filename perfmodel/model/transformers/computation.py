@@ -50,7 +50,7 @@ def job_of_whole(setting: Setting, local_batch_size: Any, steps: Any) -> Job:
 
 
 def case_of_whole(setting: Setting) -> Case:
-    """Return the same job as a case to learn from."""
+    """Return a job that holds a network whole as a case to learn from."""
     job = job_of_whole(setting, setting.local_batch_size, setting.accumulation_steps)
     _, length = network_of(setting.workload)
     return Case(job.model, job.layout, job.chip, job.stack, fabric_of_setting(setting), length)

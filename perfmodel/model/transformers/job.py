@@ -33,7 +33,7 @@ class Job(NamedTuple):
 
     @property
     def tokens(self) -> Any:
-        """Of one micro-batch on one rank."""
+        """Tokens of one micro-batch on one rank."""
         return self.layout.micro_batch_size * self.sequence_length / self.layout.context_parallel
 
     @property

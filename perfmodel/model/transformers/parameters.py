@@ -156,7 +156,7 @@ def fitted() -> Fitted:
 
 @cache
 def shipped() -> Fitted:
-    """The same, never traced, and read once."""
+    """Return the fit that comes with the package, never traced, and read once."""
     table = of_transformers()
     parameters = {name: table["parameters"][name] for name in PARAMETERS} | shared()
     return Fitted(

@@ -278,7 +278,7 @@ def _traffic(job: Job, p: Values, held: Any, trained: Any, gather_way: Any, redu
 
 
 def update_time(job: Job, p: Values, on: Rates, own: Any) -> Any:
-    """Return what the optimizer takes on parameters whose states a rank keeps [s]."""
+    """Return what the optimizer takes on a rank's parameters, on the accelerator or the host [s]."""
     software, where = job.stack, ops.where
     cast = AUTOCAST_STEP_BYTES + AUTOCAST_BYTES * job.layout.accumulation_steps
     moved = p["update"] * software.update_share + software.added_gradient_bytes

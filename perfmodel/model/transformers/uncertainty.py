@@ -88,7 +88,7 @@ class Novelty(NamedTuple):
 
     @property
     def scale(self) -> Scale:
-        """Of that class."""
+        """Scale of that class."""
         return scale_of(TRANSFORMERS, self.job)
 
     @property
@@ -98,7 +98,7 @@ class Novelty(NamedTuple):
 
     @property
     def plain(self) -> Novelty:
-        """The same but for what else widens: of that other jobs of its source tell nothing."""
+        """The novelty without what else widens, of which other jobs of its source tell nothing."""
         return self._replace(others=(), left_open=())
 
     @property
@@ -112,7 +112,7 @@ class Novelty(NamedTuple):
         return math.prod((self.scale.factor, *(each.factor for each in self.left_open)))
 
     def spread_by(self, spreads: Mapping[str, float], kind: str, fit: Fitted | None = None) -> Any:
-        """Return the same by the spread of a class of development rows, and by another fit than the shipped.
+        """Return the deviation by the spread of a class of development rows, of another fit than the shipped.
 
         Deviations are added, not their squares: software is tuned for the accelerators that somebody
         measured, so what they differ by is the least that another does.
@@ -125,7 +125,7 @@ class Novelty(NamedTuple):
     def reasons(
         self, spread_of: Callable[[Novelty], Any] = attrgetter("spread")
     ) -> list[tuple[float, str, Scale]]:
-        """Return by which factor each of it widens the interval, in which words, and on what that rests.
+        """Return, for each thing new about a job, by which factor it widens the interval, in words, and why.
 
         Parameters
         ----------

@@ -51,7 +51,7 @@ def distilbert(config: Config) -> Architecture:
 
 
 def t5(config: Config) -> Architecture:
-    """As many layers in the decoder as in the encoder, unless the file says otherwise."""
+    """Return T5: as many layers in the decoder as in the encoder, unless the file says otherwise."""
     layers, heads = config.layers("num_layers"), config.whole("num_heads")
     gated = str(config.values.get("feed_forward_proj", "relu")).startswith("gated")
     return Architecture(

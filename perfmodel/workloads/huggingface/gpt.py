@@ -62,7 +62,7 @@ def gpt_neox(config: Config) -> Architecture:
 
 
 def opt(config: Config) -> Architecture:
-    """As GPT-2, but a feed-forward part that clips at zero."""
+    """Return OPT: as GPT-2, but a feed-forward part that clips at zero."""
     widths = widths_of(config, learned=True)
     widths["learned_positions"] += 2  # the first two stand for padding
     if config.whole("word_embed_proj_dim", widths["hidden"]) != widths["hidden"]:
@@ -78,7 +78,7 @@ def opt(config: Config) -> Architecture:
 
 
 def bloom(config: Config) -> Architecture:
-    """As GPT-2, but positions from distances and a norm behind the embeddings."""
+    """Return BLOOM: as GPT-2, but positions from distances and a norm behind the embeddings."""
     # older files call the hidden size n_embed
     hidden = "hidden_size" if "hidden_size" in config.values else "n_embed"
     widths = widths_of(config, {**GPT2_KEYS, "hidden": hidden, "positions": "seq_length"})
@@ -134,7 +134,7 @@ def mpt(config: Config) -> Architecture:
 
 
 def phi(config: Config) -> Architecture:
-    """As GPT-J, with biases everywhere."""
+    """Return Phi: as GPT-J, with biases everywhere."""
     return Architecture(
         **widths_of(config),
         **BIASES,

@@ -32,7 +32,7 @@ class Units(NamedTuple):
 
     @property
     def total(self) -> int:
-        """Of the whole fleet."""
+        """Samples a second of the whole fleet."""
         return self.equal * sum(self.takers.values())
 
 

@@ -36,18 +36,18 @@ class Part(NamedTuple):
 
     @property
     def own_time(self) -> float:
-        """Of one of its workers without what the fleet exchanges and waits for [s]."""
+        """Time of one of its workers without what the fleet exchanges and waits for [s]."""
         terms = self.prediction.terms
         return sum(terms.values()) - self.exposed_time - terms.get("straggler_time", 0.0)
 
     @property
     def exposed_time(self) -> float:
-        """Of the exchange between replicas, after overlap [s]."""
+        """Time of the exchange between replicas, after overlap [s]."""
         return sum(self.prediction.terms.get(name, 0.0) for name in BETWEEN_REPLICAS)
 
     @property
     def exchange_time(self) -> float:
-        """Of the exchange between replicas, hidden or not [s]."""
+        """Time of the exchange between replicas, hidden or not [s]."""
         return sum(one.time for one in self.prediction.traffic if one.group == "replicas")
 
 
@@ -68,7 +68,7 @@ class FleetStep(NamedTuple):
 
     @property
     def samples_per_second(self) -> float:
-        """Of the whole fleet."""
+        """Samples a second of the whole fleet."""
         return self.samples / self.iteration_time
 
 

@@ -46,7 +46,7 @@ class Group(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Of a machine, as it is typed."""
+        """Name of a machine, as it is typed."""
         return f"{self.node}/{self.accelerator}" if self.takes_any else self.node
 
 

@@ -54,12 +54,12 @@ class TransformerFolds:
 
     @cached_property
     def accelerators(self) -> Names:
-        """Of all runs, shape (runs,)."""
+        """Accelerator of every run, shape (runs,)."""
         return np.array([run.accelerator for run in (*self.runs, *self.whole)])
 
     @cached_property
     def stacks(self) -> Names:
-        """Of all runs, shape (runs,); of those that hold a transformer whole the framework."""
+        """Stack of every run, shape (runs,); of one that holds a transformer whole, its framework."""
         stacks = [software_of_row(run.framework).stack for run in self.runs]
         return np.array([*stacks, *(run.framework for run in self.whole)])
 

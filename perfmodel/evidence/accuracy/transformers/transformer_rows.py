@@ -72,7 +72,7 @@ class TransformerRun(NamedTuple):
 
     @property
     def tokens(self) -> float:
-        """Of one step; must have a case."""
+        """Tokens of one step; the row must have a case."""
         assert self.case is not None
         return float(self.case.layout.global_batch_size) * self.case.sequence_length
 

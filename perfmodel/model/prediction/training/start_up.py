@@ -63,7 +63,7 @@ def epoch_start(setting: Setting, constants: Calibration, persistent: bool | Non
 
 
 def epoch_starts(setting: Setting, constants: Calibration, persistent: bool | None = None) -> Any:
-    """Return the same, a number or an array."""
+    """Return the time before an epoch's first batch [s], a number or an array; 0 of synthetic samples."""
     if setting.feed is None:
         return 0.0
     from perfmodel.model.step.input_wait import epoch_start_time
