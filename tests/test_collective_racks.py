@@ -109,9 +109,9 @@ def test_racks_of_domains_count_in_domains():
     [
         ({"oversubscription": 4}, "--oversubscription needs --rack-nodes"),
         ({"oversubscription": 0.5, "rack_nodes": 2}, "expected 1 to 1,000"),
-        ({"oversubscription": "4", "rack_nodes": 2}, "oversubscription = '4': expected a number"),
+        ({"oversubscription": "x", "rack_nodes": 2}, "oversubscription = 'x': expected a number"),
         ({"oversubscription": 4, "rack_nodes": 2, "placement": "randm"}, "random"),
-        ({"rack_nodes": 0}, "expected a whole number of at least 1"),
+        ({"rack_nodes": 0}, "rack_nodes = 0: expected greater than or equal to 1"),
     ],
 )
 def test_bad_racks(words, expected):
