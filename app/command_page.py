@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping
 from contextlib import redirect_stdout
+from threading import Lock
 from typing import Any
 
 import streamlit as st
@@ -17,6 +18,8 @@ from app.plain import plain
 from perfmodel.interfaces.command import Command
 from perfmodel.interfaces.function import request_of
 from perfmodel.interfaces.register import command
+
+_PRINTING = Lock()
 
 
 def draw(name: str) -> None:
@@ -59,7 +62,7 @@ def _text(value: Any) -> str:
 def _printed(one: Command, answer: Any, given: Mapping[str, Any]) -> str:
     """Return what the shell prints for people."""
     out = io.StringIO()
-    with redirect_stdout(out):
+    with _PRINTING, redirect_stdout(out):  # which is the process's, of all sessions
         one.text(answer, request_of(one, (), given))
     return out.getvalue().rstrip()
 

@@ -178,10 +178,10 @@ def collective(
     nics : [1] Network adapters per node.  [default: those of the machine, else 1]
     connections : [1] TCP connections between two nodes.  [default: NCCL's 16]
     network_cap : Whether the network limit of a rented machine holds, over its own link or another.
-    rack_nodes : [1] Nodes under one switch, with oversubscription or --algorithm multi-ring.
+    rack_nodes : [1] Nodes under one switch, with oversubscription or algorithm multi-ring.
     oversubscription : [1] Bandwidth into a rack over bandwidth out of it, e.g. 4.  [default: 1]
     placement : How the job's ring lies on the racks.  [default: contiguous]
-    torus_dimensions : Ranks in a row x ranks in a column of the torus, e.g. 4x8, with --algorithm torus.  [default: a node a row, or the most square]
+    torus_dimensions : Ranks in a row x ranks in a column of the torus, e.g. 4x8, with algorithm torus.  [default: a node a row, or the most square]
     gpus : Another name of ranks.
     link : Another name of intra_link.
     catalogue : hardware to choose from; by default what comes with the package
@@ -242,10 +242,10 @@ def collective(
     nics : [1] Network adapters per node.  [default: those of the machine, else 1]
     connections : [1] TCP connections between two nodes.  [default: NCCL's 16]
     network_cap : Whether the network limit of a rented machine holds, over its own link or another.
-    rack_nodes : [1] Nodes under one switch, with oversubscription or --algorithm multi-ring.
+    rack_nodes : [1] Nodes under one switch, with oversubscription or algorithm multi-ring.
     oversubscription : [1] Bandwidth into a rack over bandwidth out of it, e.g. 4.  [default: 1]
     placement : How the job's ring lies on the racks.  [default: contiguous]
-    torus_dimensions : Ranks in a row x ranks in a column of the torus, e.g. 4x8, with --algorithm torus.  [default: a node a row, or the most square]
+    torus_dimensions : Ranks in a row x ranks in a column of the torus, e.g. 4x8, with algorithm torus.  [default: a node a row, or the most square]
     gpus : Another name of ranks.
     link : Another name of intra_link.
     catalogue : hardware to choose from; by default what comes with the package
@@ -336,7 +336,7 @@ def compression(
     intra_link : Link between accelerators of a node.  [default: the node's]
     inter_link : Link between nodes, e.g. ethernet-25g-tcp.  [default: the node's]
     nics : [1] Network adapters per node that carry gradients.  [default: the node's]
-    rack_nodes : [1] Nodes under one switch, with oversubscription or --algorithm multi-ring.
+    rack_nodes : [1] Nodes under one switch, with oversubscription or algorithm multi-ring.
     oversubscription : [1] Bandwidth into a rack over bandwidth out of it, e.g. 4.  [default: 1]
     placement : How the job's ring lies on the racks.  [default: contiguous]
     framework : Whose launches coding takes.  [default: pytorch]

@@ -94,7 +94,8 @@ def _flat(fields: Mapping[str, Declared]) -> list[Declared]:
     for one in fields.values():
         if _is_table(one):
             inner = declared(one.type).values()
-            wanted = one.info.only or [each.field for each in inner]
+            every = [each.field for each in inner if each.field not in one.info.but]
+            wanted = one.info.only or every
             result += [each for each in inner if each.field in wanted and each.field not in fields]
         elif one.info.shell:
             result.append(one)

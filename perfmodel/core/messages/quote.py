@@ -1,6 +1,8 @@
 """Quotes and their claims."""
 
 MESSAGES = {
+    "quote.report_of_examples": "--report: is of a quote, not of a list of examples; leave one of them out",
+    "quote.one_or_examples": "a quote and --examples: give one of them",
     "quote.none": "give a quote's file, or one of the examples: {known}",
     "quote.not_json": "quote: expected a table of what JSON can hold",
     "quote.convention": "convention = '{convention}': {what}; leave it out",

@@ -59,6 +59,8 @@ class OptionInfo(NamedTuple):
     """Whether a flag can also be said not to hold: ``--no-network-cap``."""
     shell: bool = True
     """Whether the command line offers it."""
+    but: tuple[str, ...] = ()
+    """Of a table of options, those that the command line does not offer."""
     only: tuple[str, ...] = ()
     """Of a table of options, those that the command line offers; by default all."""
     read: Callable[[Any], Any] | None = None

@@ -1,6 +1,6 @@
 """Learn how errors on an unseen source are shared: by its software, accelerators, networks, or runs alone.
 
-What is learned here is the prior of an update by a user's own runs (``fitting.own_runs``): how far one run of
+What is learned here is the prior of an update by a user's own runs (``evidence.fitting.own_runs``): how far one run of
 a new source speaks for another of the same.
 """
 

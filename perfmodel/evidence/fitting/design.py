@@ -1,6 +1,6 @@
 """Measured runs on one accelerator as one long table of layers, and their time with its derivatives.
 
-The times are those of ``step.computation``, by the same functions and formulas, for all rows at once; here
+The times are those of ``model.step.computation``, by the same functions and formulas, for all rows at once; here
 stand only the derivatives of every row's logarithmic time by every learned number.
 """
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-import click
-
 from perfmodel.core.records.options import declared
 from perfmodel.interfaces.cli.options import options_of
 from perfmodel.model.options.conditions import Conditions
@@ -14,35 +12,9 @@ from perfmodel.model.options.conditions import Conditions
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-def economics_options(command: _Command, without: tuple[str, ...] = ()) -> _Command:
-    """Give a command every option of prices, power and failures, but for those that it has itself."""
-    every = (one for one in declared(Conditions).values() if one.field not in without)
-    return cost_option(options_of(every)(command))
-
-
-def cost_option(command: _Command) -> _Command:
-    """Give a command the flag by which costs are told even where no price is given."""
-    return click.option("--cost", "wanted", is_flag=True, help="Also money, energy and carbon.")(command)
-
-
-def price_options(command: _Command) -> _Command:
-    """Give a command what one machine costs, and what holds for many machines alike."""
-    prices = (declared(Conditions)[field] for field in ("price", "purchase_price"))
-    return options_of(prices)(conditions_options(command))
-
-
 def conditions_options(command: _Command) -> _Command:
     """Give a command those that hold for many machines alike: none that says what one machine costs."""
     return options_of(one for one in declared(Conditions).values() if one.info.plan)(command)
-
-
-def take_economics(options: dict[str, Any]) -> dict[str, Any] | None:
-    """Take the costs' options out of a command's; None where none of them was given."""
-    wanted = options.pop("wanted")
-    given = {
-        name: value for name in Conditions.model_fields if (value := options.pop(name, None)) is not None
-    }
-    return given if wanted or given else None
 
 
 def take_conditions(options: dict[str, Any]) -> Conditions:

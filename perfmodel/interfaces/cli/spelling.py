@@ -50,17 +50,21 @@ class Option(click.Option):
             self.opts = every
 
 
+FILES_AND_FORMS = "Files and forms of the answer"
+
+
 class Shell(click.Command):
     """A command whose help lists options below the headings of their classes."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, those without a heading last."""
+        """Write the options by heading, in the order of their first; files and forms come last."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for each in self.get_params(ctx):
             record = each.get_help_record(ctx)
             if record is not None:
-                sections.setdefault(getattr(each, "heading", ""), []).append(record)
-        rest = sections.pop("", [])
-        for heading, records in (*sections.items(), ("Options", rest)):
+                heading = (each.heading or "Options") if isinstance(each, Option) else FILES_AND_FORMS
+                sections.setdefault(heading, []).append(record)
+        sections[FILES_AND_FORMS] = sections.pop(FILES_AND_FORMS)
+        for heading, records in sections.items():
             with formatter.section(heading):
                 formatter.write_dl(records)

@@ -93,11 +93,13 @@ class _Typed(Described):
     """
 
     quote: str | None = None
-    examples: bool = False
+    examples: Annotated[bool, OptionInfo(denied=False)] = False
     calibration: str | None = same_as(Scenario)
 
     def request(self) -> QuoteRequest:
         """Return the request; a command without a quote is a mistake of usage."""
+        if self.quote is not None and self.examples:
+            raise refusal("quote.one_or_examples", "quote", "examples")
         if self.quote is None and not self.examples:
             from click import UsageError
 
@@ -209,6 +211,8 @@ def _markdown_row(claim: "Checked") -> dict[str, Any]:
 def _check_report(file: Path, request: QuoteRequest) -> None:
     from perfmodel.interfaces.reports.page import check_page
 
+    if request.examples:
+        raise refusal("quote.report_of_examples")
     check_page(file)
 
 
@@ -216,8 +220,7 @@ def _write_report(file: Path, answer: Any, request: QuoteRequest, context: Conte
     from perfmodel.interfaces.reports.page import write_page
     from perfmodel.interfaces.reports.quoted import page_of_quote
 
-    if not request.examples:
-        write_page(file, page_of_quote(answer, answer.claims, context.typed))
+    write_page(file, page_of_quote(answer, answer.claims, context.typed))
 
 
 _ABOUT = """QUOTE is a TOML file, or an example's name.

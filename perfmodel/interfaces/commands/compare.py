@@ -79,7 +79,7 @@ class CompareRequest(Described):
     scenarios: Annotated[tuple[Job, ...], Within(strict=False, min_length=2), OptionInfo(sent=_sent)]
     names: Annotated[tuple[str, ...], Within(strict=False)] | None = None
     conditions: Conditions | None = None
-    time_to_target: bool = False
+    time_to_target: Annotated[bool, OptionInfo(denied=False)] = False
     recipe: Recipe | None = None
 
 

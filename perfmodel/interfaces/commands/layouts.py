@@ -57,7 +57,7 @@ class LayoutsRequest(Described):
     precision: Literal["bf16", "fp16", "fp8"] = "bf16"
     lora: int | None = same_as(Scenario)
     top: _Count | None = None
-    conditions: Conditions | None = None
+    conditions: Annotated[Conditions | None, OptionInfo(but=("server_price",))] = None
 
     def question(self) -> dict[str, Any]:
         """Return the job by the names of its options."""

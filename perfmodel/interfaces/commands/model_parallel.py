@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
+from perfmodel.core.candidates import tries
 from perfmodel.core.choices import LARGEST_WORLD_SIZE
 from perfmodel.core.errors import refusal
 from perfmodel.core.records.options import Described, OptionInfo
@@ -54,7 +55,7 @@ class ModelParallelRequest(Described):
     model: Literal["speech", "image"] = "speech"
     machines: Annotated[tuple[_Count, ...], Within(min_length=1)] = (1, 2, 4, 8, 16, 32, 64, 81, 128)
     point: Annotated[Point | None, OptionInfo(read=point_of, form="MACHINES:SPEED-UP")] = None
-    peak: bool = False
+    peak: Annotated[bool, OptionInfo(denied=False)] = False
 
 
 def run(request: ModelParallelRequest, context: Context) -> "ModelSpeedups":
@@ -75,6 +76,7 @@ def run(request: ModelParallelRequest, context: Context) -> "ModelSpeedups":
     from perfmodel.equations.model_parallel import DISTBELIEF
     from perfmodel.model.prediction.training.distbelief import model_speedups
 
+    tries(len(request.machines))
     if request.point is None and request.peak:
         raise refusal("distbelief.peak", "peak", "point")
     fitted = DISTBELIEF[request.model] if request.point is None else _own(*request.point, request.peak)

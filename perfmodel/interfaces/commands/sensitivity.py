@@ -60,8 +60,10 @@ class Wanted(NamedTuple):
     values: tuple[int | str, ...] | None = None
 
 
-def _wanted(text: str) -> Wanted:
+def _wanted(text: str | Wanted) -> Wanted:
     """Return what a text such as ``servers`` or ``servers=1-16`` says."""
+    if isinstance(text, Wanted):  # it was read, before a scenario's file was laid below it
+        return text
     from perfmodel.interfaces.cli.types import Counts
 
     name, equals, values = text.partition("=")

@@ -24,7 +24,7 @@ class _Typed(SpecsCheckRequest):
     everything : Also what is only missing or assumed.
     """
 
-    everything: Annotated[bool, OptionInfo(name="all")] = False
+    everything: Annotated[bool, OptionInfo(name="all", denied=False)] = False
 
     def request(self) -> "_Typed":
         return self

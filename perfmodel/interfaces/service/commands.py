@@ -33,7 +33,7 @@ LONGEST_NUMBER = 100
 """Letters of a number with a point or an exponent; 17 digits are read."""
 Cost = Literal["cheap", "costly"]
 """cheap: under 5 ms, answered together with others; costly: in its turn, by a process of its own."""
-SLOW_KEYS = frozenset({"specs", "files", "scenarios", "columns", "time_to_loss", "time_to_target"})
+SLOW_KEYS = frozenset({"specs", "files", "scenarios", "columns", "time_to_loss", "time_to_target", "recipe"})
 """Of a body whose answer is costly, whatever the command."""
 
 

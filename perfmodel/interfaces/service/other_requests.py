@@ -1,15 +1,11 @@
-"""What requests hold that are about no single scenario: collectives, workers, quotes, traces, catalogues."""
+"""What requests hold whose commands are no records yet: sweeps, and measured runs."""
 
 from typing import Annotated, Any, Literal
 
-from perfmodel.core.choices import LARGEST_BATCH_SIZE
 from perfmodel.core.records.options import Described
 from perfmodel.core.records.record import Within
 from perfmodel.interfaces.service.requests import Request
 from perfmodel.model.options.scenario import Scenario
-
-_Samples = Annotated[int, Within(ge=1, le=LARGEST_BATCH_SIZE, strict=True)]
-_Name = Annotated[str, Within(min_length=1)]
 
 
 class ValidateRequest(Described):

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 from pydantic_core import core_schema
 
-from perfmodel.core.choices import LARGEST_WORLD_SIZE
 from perfmodel.core.records.options import Described, declared
 from perfmodel.core.records.record import Within
 from perfmodel.model.options.conditions import LARGEST, Conditions
@@ -38,8 +37,7 @@ BASE64 = r"^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
 Files = Mapping[FileName, FileContent]
 """What a file holds by its name, which an option that names a file then means."""
 Specs = Mapping[str, Any]
-"""As ``specs.own_specs`` takes them."""
-Count = Annotated[int, Within(ge=1, le=LARGEST_WORLD_SIZE, strict=True)]
+"""As ``hardware.catalogue.own_specs`` takes them."""
 _Page = Annotated[int, Within(ge=1, le=1000, strict=True)]
 _Offset = Annotated[int, Within(ge=0, le=10**9, strict=True)]
 _Names = Annotated[tuple[str, ...], Within(strict=False)]
@@ -100,24 +98,6 @@ class Request(Described):
 
     specs: Specs | None = None
     files: Files | None = None
-
-
-class ScenarioRequest(Scenario):
-    """A training job."""
-
-    specs: Specs | None = None
-    files: Files | None = None
-
-    def scenario(self) -> Scenario:
-        """Return the scenario alone."""
-        said = self.model_fields_set & Scenario.model_fields.keys()
-        given = {name: value for name, value in self.__dict__.items() if name in said}
-        return Scenario.model_construct(**given)
-
-
-ScenarioRequest.__doc__ = _docstring(
-    "A training job.", {name: (Request, name) for name in Request.model_fields}
-)
 
 
 class _PlanRequest(Request):

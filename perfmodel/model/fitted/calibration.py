@@ -238,7 +238,7 @@ def _read_once(path: str, links_alone: bool, changed: int, size: int) -> Calibra
 
 @cache
 def of_collectives() -> Mapping[str, Any]:
-    """What was learned from measured collectives, as ``collectives.model`` reads it."""
+    """What was learned from measured collectives, as ``model.collectives.model`` reads it."""
     table: Mapping[str, Any] = json.loads(COLLECTIVE_FIT.read_text("utf-8"))
     return table
 

@@ -1,6 +1,6 @@
 """What a user's own runs say beside the shipped fit: factors by name, and what of an interval they settle.
 
-``perfmodel calibrate --data`` writes them as a file, ``fitting.own_runs`` works them out.
+``perfmodel calibrate --data`` writes them as a file, ``evidence.fitting.own_runs`` works them out.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class OwnEffects(NamedTuple):
     """Jobs of copies that were measured themselves, by ``job_key``: mean time [s], and the standard deviation
     of its logarithm when it is measured again."""
     transformers: Sequence[Mapping[str, object]] = ()
-    """Runs of transformers, as ``transformers.own_runs.row_of`` writes them."""
+    """Runs of transformers, as ``model.transformers.own_runs.row_of`` writes them."""
 
     def computation(self, on: EffectInputs) -> float:
         """Return the logarithm of the factor on a configuration's computation."""

@@ -72,7 +72,7 @@ class Machines(Described, heading="The machines"):
     connections : [1] TCP connections between two nodes, often 1 in containers.  [default: 16; 1 to servers]
     network_cap : Whether the network limit of a rented machine holds, over its own link or another.
     oversubscription : [1] Bandwidth into a rack over bandwidth out of it, e.g. 4.
-    rack_nodes : [1] Nodes under one switch, with oversubscription or --algorithm multi-ring.
+    rack_nodes : [1] Nodes under one switch, with oversubscription or {algorithm} multi-ring.
     placement : How the job's ring lies on the racks.
     """
 
@@ -145,7 +145,7 @@ class Exchange(Described, heading="The exchange of gradients"):
     local_aggregation : Whether a node sums its gradients before a parameter server sees them; never where
         workers are out of step, or some come to nothing.  [default: it does]
     algorithm : All-reduce algorithm; auto is what NCCL or RCCL chooses, and a ring where neither runs.
-    torus_dimensions : Ranks in a row x ranks in a column of the torus, e.g. 4x8, with --algorithm torus.
+    torus_dimensions : Ranks in a row x ranks in a column of the torus, e.g. 4x8, with {algorithm} torus.
         [default: a node a row, or the most square]
     overlap : How gradients travel during the backward pass.  [default: as the framework does]
     compression : How gradients are made smaller: fp16, topk:0.01, randomk:0.01, qsgd:4bit, signsgd, terngrad,

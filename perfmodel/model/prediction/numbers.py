@@ -32,7 +32,7 @@ class Evaluated(NamedTuple):
     terms: Mapping[str, Any]
     iteration_time: Any
     figures: Mapping[str, Any]
-    """What ``step.parts.figures`` says."""
+    """What ``model.step.parts.figures`` says."""
     baseline_time: Any
     communication_time: Any
     """All of it, hidden or not; or a function that returns it."""

@@ -45,7 +45,7 @@ def time_to_loss(
 
     Parameters
     ----------
-    prediction : of one iteration, by servers, by all-reduce or by any strategy of ``specs.updates``
+    prediction : of one iteration, by servers, by all-reduce or by any strategy of ``core.updates``
     loss : above 0 and below 2, the error that the example objective starts from
     catalogue, constants : what it was predicted with
 
