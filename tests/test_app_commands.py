@@ -10,16 +10,13 @@ from streamlit.testing.v1 import AppTest
 from app.menu import MORE, PAGES
 from perfmodel.interfaces.register import NAMES, command
 
-
-def drawn(name: str) -> None:
-    from app.command_page import draw
-
-    draw(name)
+PAGE = "from app.command_page import draw\ndraw({name!r})\n"
+"""A page of a command."""
 
 
 @pytest.mark.parametrize(("name", "title"), MORE)
 def test_the_page_of_a_command_shows_what_the_shell_prints(name, title, invoke):
-    test = AppTest.from_function(drawn, kwargs={"name": name}, default_timeout=120).run()
+    test = AppTest.from_string(PAGE.format(name=name), default_timeout=120).run()
     assert not test.exception
     assert not test.error
     line = next(each.value for each in test.code if each.language == "shell").splitlines()[0]

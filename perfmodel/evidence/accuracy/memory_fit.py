@@ -1,4 +1,4 @@
-"""How far predicted memory of transformers is off: the widths of ``model/prediction/memory_odds``, and verdicts.
+"""How far predicted memory of transformers is off: widths of ``model/prediction/memory_odds``, and verdicts.
 
 ``python -m perfmodel.evidence.accuracy.memory_fit`` writes the widths.
 """

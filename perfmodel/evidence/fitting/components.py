@@ -1,7 +1,7 @@
 """Learn how errors on an unseen source are shared: by its software, accelerators, networks, or runs alone.
 
-What is learned here is the prior of an update by a user's own runs (``evidence.fitting.own_runs``): how far one run of
-a new source speaks for another of the same.
+What is learned here is the prior of an update by a user's own runs (``evidence.fitting.own_runs``): how far
+one run of a new source speaks for another of the same.
 """
 
 from __future__ import annotations

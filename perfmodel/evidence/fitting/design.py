@@ -1,7 +1,7 @@
 """Measured runs on one accelerator as one long table of layers, and their time with its derivatives.
 
-The times are those of ``model.step.computation``, by the same functions and formulas, for all rows at once; here
-stand only the derivatives of every row's logarithmic time by every learned number.
+The times are those of ``model.step.computation``, by the same functions and formulas, for all rows at
+once; here stand only the derivatives of every row's logarithmic time by every learned number.
 """
 
 from __future__ import annotations

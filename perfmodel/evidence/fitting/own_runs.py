@@ -1,8 +1,8 @@
 """Update the shipped fit by a user's own runs: a Bayesian regression on the logarithms of their times.
 
 Prior: the error of a run is the sum of what its software, accelerator, network and all three share, as
-``evidence.fitting.components`` learned it of sources left out of the fit, as wide as the run's interval.  Likelihood:
-the runs, normal around their predictions, by a noise that is itself learned from them.
+``evidence.fitting.components`` learned it of sources left out of the fit, as wide as the run's
+interval.  Likelihood: the runs, normal around their predictions, by a noise that is itself learned from them.
 """
 
 from __future__ import annotations
