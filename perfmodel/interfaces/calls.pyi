@@ -179,8 +179,8 @@ def collective(
     connections : [1] TCP connections between two nodes.  [default: NCCL's 16]
     network_cap : Whether the network limit of a rented machine holds, over its own link or another.
     rack_nodes : [1] Nodes under one switch, with oversubscription or algorithm multi-ring.
-    oversubscription : [1] Bandwidth into a rack over bandwidth out of it, e.g. 4.  [default: 1]
-    placement : How the job's ring lies on the racks.  [default: contiguous]
+    oversubscription : [1] Bandwidth into a rack over bandwidth out of it, e.g. 4.
+    placement : How the job's ring lies on the racks.
     torus_dimensions : Ranks in a row x ranks in a column of the torus, e.g. 4x8, with algorithm torus.  [default: a node a row, or the most square]
     gpus : Another name of ranks.
     link : Another name of intra_link.
@@ -243,8 +243,8 @@ def collective(
     connections : [1] TCP connections between two nodes.  [default: NCCL's 16]
     network_cap : Whether the network limit of a rented machine holds, over its own link or another.
     rack_nodes : [1] Nodes under one switch, with oversubscription or algorithm multi-ring.
-    oversubscription : [1] Bandwidth into a rack over bandwidth out of it, e.g. 4.  [default: 1]
-    placement : How the job's ring lies on the racks.  [default: contiguous]
+    oversubscription : [1] Bandwidth into a rack over bandwidth out of it, e.g. 4.
+    placement : How the job's ring lies on the racks.
     torus_dimensions : Ranks in a row x ranks in a column of the torus, e.g. 4x8, with algorithm torus.  [default: a node a row, or the most square]
     gpus : Another name of ranks.
     link : Another name of intra_link.

@@ -320,7 +320,8 @@ def _described(cls: type) -> dict[str, _Line]:
                 lines[name] = lines.get(name, _Line())._replace(heading=own.get("heading", ""))
         for name, (unit, words, usual) in lines_of(one).items():
             before = lines.get(name, _Line())
-            lines[name] = _Line(unit or before.unit, words, usual, before.heading)
+            if words != with_places(before.words, str):  # else a docstring that was written of these lines
+                lines[name] = _Line(unit or before.unit, words, usual, before.heading)
     return lines
 
 
