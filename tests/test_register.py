@@ -16,7 +16,7 @@ from perfmodel.evidence.traces.timeline import write_timeline
 from perfmodel.interfaces import stub
 from perfmodel.interfaces.cli import COMMANDS as OF_SHELL
 from perfmodel.interfaces.cli import main
-from perfmodel.interfaces.register import NAMES, OF_HAND, OF_SHELL_ALONE, command, commands
+from perfmodel.interfaces.register import IN_OTHERS, NAMES, OF_HAND, OF_SHELL_ALONE, command, commands
 from perfmodel.interfaces.service.commands import answer
 from perfmodel.interfaces.service.problems import Refused
 from tests.clients import served
@@ -41,6 +41,7 @@ def function(name: str) -> Any:
 def test_the_register_is_sorted_and_in_the_shell():
     assert list(NAMES) == sorted(NAMES)
     heads = {one.name.partition(" ")[0] for one in OF_A_SHELL}
+    assert {*IN_OTHERS} == {*NAMES} - {one.name for one in OF_A_SHELL}
     assert heads <= set(OF_SHELL)
     assert OF_SHELL_ALONE.keys() <= set(OF_SHELL) - heads
 

@@ -1,7 +1,8 @@
 """The words that options of a scenario take, as types, their synonyms, and how large a number may be."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
+from perfmodel.core.records.record import Within
 from perfmodel.core.updates import UpdateStrategy
 
 StrategyOfCopies = Literal[
@@ -53,6 +54,14 @@ LARGEST_SAMPLE = 1e12
 """[B]"""
 LARGEST_RATE = 1e9
 """[samples/s]"""
+
+Count = Annotated[int, Within(ge=1, le=LARGEST_WORLD_SIZE, strict=True)]
+"""Of machines, accelerators, workers and the like."""
+CountFromZero = Annotated[int, Within(ge=0, le=LARGEST_WORLD_SIZE, strict=True)]
+Samples = Annotated[int, Within(ge=1, le=LARGEST_BATCH_SIZE, strict=True)]
+"""Of a batch."""
+Names = Annotated[tuple[str, ...], Within(strict=False)]
+"""A list of names."""
 
 SYNONYMS: dict[str, dict[str, str]] = {
     "strategy": {

@@ -110,7 +110,7 @@ class Command:
     cost: Literal["cheap", "costly"] = "costly"
     """cheap: under 5 ms."""
     without: Mapping[str, str] = field(default_factory=dict)
-    """Why ``python``, or ``http`` and with it the client, does not have it."""
+    """Why ``shell``, ``python``, or ``http`` and with it the client, does not have it."""
 
     @cached_property
     def answer(self) -> Any:

@@ -47,3 +47,8 @@ def markdown(columns: Mapping[str, str] | Sequence[str] | None = None) -> Form:
 
 TABLE = {"json": JSON, "csv": csv(), "markdown": markdown()}
 """Forms of an answer that is a table."""
+
+
+def forms_of(**texts: Callable[[Any, Any], str]) -> dict[str, Form]:
+    """Return the forms of a table, of which some have a text of the command's own: ``markdown=...``."""
+    return {name: form._replace(text=texts[name]) if name in texts else form for name, form in TABLE.items()}

@@ -55,6 +55,16 @@ OF_SHELL_ALONE: Mapping[str, str] = {
     "serve": "it is the service",
 }
 """Commands of the shell that are in no other interface, and why."""
+NO_RECORDS = ("calibrate", "plan", "sweep", "validate")
+"""Commands of the shell that are written for each interface by hand."""
+IN_OTHERS = ("adaptive-synchrony", "enough")
+"""Commands that the shell has as options of others."""
+COMMANDS = tuple(
+    sorted(
+        {name.partition(" ")[0] for name in NAMES if name not in IN_OTHERS} | {*OF_SHELL_ALONE, *NO_RECORDS}
+    )
+)
+"""Every command of the shell."""
 GROUPS: Mapping[str, str] = {
     "specs": "Hardware and software: list it, show where each number comes from, check the files.\n\n"
     "Example: perfmodel specs show v100-sxm2-16gb",

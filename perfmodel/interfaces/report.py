@@ -8,6 +8,9 @@ from typing import Any
 
 from perfmodel.interfaces.command import Context, Writes
 
+WORDS = "Also write the answer as one page: FILE.html, or FILE.md for Markdown."
+"""Of the option's help."""
+
 
 def report(page: Callable[[Any, Any, Context], Any]) -> Writes:
     """Return the option of a command's report.
@@ -27,4 +30,4 @@ def report(page: Callable[[Any, Any, Context], Any]) -> Writes:
 
         write_page(file, page(answer, request, context))
 
-    return Writes("Also write the answer as one page: FILE.html, or FILE.md for Markdown.", check, write)
+    return Writes(WORDS, check, write)

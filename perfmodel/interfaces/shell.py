@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
-from perfmodel.core.errors import InputError, refusal
+from perfmodel.core.errors import InputError
 from perfmodel.core.files.reading import read_toml
-from perfmodel.core.problem import Words
 from perfmodel.core.records.options import Declared, Described, declared
 from perfmodel.core.records.record import REQUIRED
-from perfmodel.interfaces.cli.options import catalogue_from, option_of, specs_option
+from perfmodel.interfaces.cli.export import form_options, take_form
+from perfmodel.interfaces.cli.options import catalogue_from, option_of, scenario_file_option, specs_option
 from perfmodel.interfaces.cli.report import typed_command
 from perfmodel.interfaces.cli.spelling import Shell
 from perfmodel.interfaces.cli.types import type_of
@@ -21,7 +21,6 @@ from perfmodel.interfaces.command import Command, Context
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.scenario import laid_over
 
-FILE = "scenario_file"
 COST = "cost"
 Decorator = Callable[[Any], Any]
 
@@ -32,7 +31,7 @@ def click_command(one: Command) -> click.Command:
     fields = declared(takes)  # type: ignore[arg-type]  # mypy: a class with a hash is no key
 
     def call(specs: tuple[str, ...] = (), **options: Any) -> Any:
-        form = _form(one, options)
+        form = take_form(options, one.forms)
         files = {name: Path(file) for name in one.writes if (file := options.pop(name)) is not None}
         request = _request(one, takes, fields, options)
         for name, file in files.items():
@@ -68,18 +67,14 @@ def _decorators(one: Command, fields: Mapping[str, Declared]) -> list[Decorator]
     if any(each.type is Conditions and not each.info.only for each in tables):
         made.append(click.option("--cost", COST, is_flag=True, help="Also money, energy and carbon."))
     if one.of_scenario:
-        words = "TOML file with any of these options."
-        made.append(click.option("--scenario", FILE, metavar="FILE", help=words))
+        made.append(scenario_file_option)
     if one.hardware:
         made.append(specs_option)
     made += [
         click.option(f"--{name}", name, metavar=each.metavar, help=each.words, required=each.required)
         for name, each in one.writes.items()
     ]
-    return made + [
-        click.option(f"--{name}", f"as_{name}", is_flag=True, help=form.words)
-        for name, form in one.forms.items()
-    ]
+    return made + form_options(one.forms)
 
 
 def _settings(one: Declared) -> dict[str, Any]:
@@ -113,20 +108,12 @@ def _argument(one: Declared) -> Decorator:
     return click.argument(one.field, metavar=metavar, type=type_of(one), required=required, nargs=words)
 
 
-def _form(one: Command, options: dict[str, Any]) -> str | None:
-    """Take the options of forms; None where people read the answer."""
-    chosen = [name for name in one.forms if options.pop(f"as_{name}")]
-    if len(chosen) > 1:
-        raise refusal("options.one_form", known=Words(" and ".join(f"--{name}" for name in chosen)))
-    return chosen[0] if chosen else None
-
-
 def _request(
     one: Command, takes: type[Described], fields: Mapping[str, Declared], options: dict[str, Any]
 ) -> Any:
     """Return the request of what was typed; a file's scenario lies below it."""
     given = {name: value for name, value in options.items() if value not in (None, ())}
-    file, cost = given.pop(FILE, None), given.pop(COST, False)
+    file, cost = given.pop("scenario_file", None), given.pop(COST, False)
     for name, each in fields.items():
         if _is_table(each):
             own = {*declared(each.type)} - {*fields}

@@ -24,36 +24,7 @@ import click  # noqa: E402
 from perfmodel import __version__  # noqa: E402
 from perfmodel.core.errors import InputError, brief, unknown_name  # noqa: E402
 from perfmodel.interfaces.cli.report import WORDS  # noqa: E402
-from perfmodel.interfaces.register import GROUPS, NAMES, SELDOM, command, members  # noqa: E402
-
-COMMANDS = (
-    "app",
-    "calibrate",
-    "check-quote",
-    "cite",
-    "collective",
-    "compare",
-    "compression",
-    "downpour",
-    "emulate",
-    "explain",
-    "layouts",
-    "learning-rate",
-    "model-parallel",
-    "plan",
-    "predict",
-    "scale",
-    "schema",
-    "sensitivity",
-    "serve",
-    "servers",
-    "specs",
-    "stragglers",
-    "sweep",
-    "trace",
-    "validate",
-    "workloads",
-)
+from perfmodel.interfaces.register import COMMANDS, GROUPS, NAMES, SELDOM, command, members  # noqa: E402
 
 NOBODY_READS = 128 + 13
 """What a shell makes of a program that SIGPIPE ended."""

@@ -34,7 +34,7 @@ _SOURCES = declared(Sources)
 @jobs_option("Processes of a fit to measured runs; the result is the same.  [default: 1]")
 @click.option("--check", is_flag=True, help="Fit, compare with the file that is there, and write nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was learned as JSON.")
-@scenario_options()
+@scenario_options
 def command(
     traces: tuple[str, ...],
     times: str | None,

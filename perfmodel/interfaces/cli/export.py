@@ -10,6 +10,8 @@ import click
 from perfmodel.core.errors import refusal
 from perfmodel.core.files.tables import csv_text, markdown_table
 from perfmodel.core.problem import Words
+from perfmodel.interfaces.forms import TABLE
+from perfmodel.interfaces.forms import Form as OfAnswer
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -28,25 +30,29 @@ Form = Literal["json", "csv", "markdown"]
 Row = Mapping[str, Any]
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
-FORMS: tuple[Form, ...] = ("json", "csv", "markdown")
-_HELP = {"json": "Print JSON.", "csv": "Print CSV.", "markdown": "Print a Markdown table."}
+
+def form_options(forms: Mapping[str, OfAnswer]) -> list[Callable[[_Command], _Command]]:
+    """Return what gives a command an option for each form; ``take_form`` reads them."""
+    return [
+        click.option(f"--{name}", f"as_{name}", is_flag=True, help=form.words) for name, form in forms.items()
+    ]
 
 
 def export_options(command: _Command) -> _Command:
-    """Give a command ``--json``, ``--csv`` and ``--markdown``; ``take_form`` reads them."""
-    for form in reversed(FORMS):
-        command = click.option(f"--{form}", f"as_{form}", is_flag=True, help=_HELP[form])(command)
+    """Give a command ``--json``, ``--csv`` and ``--markdown``."""
+    for give in reversed(form_options(TABLE)):
+        command = give(command)
     return command
 
 
-def take_form(options: dict[str, Any]) -> Form | None:
-    """Take the options of ``export_options`` out of a command's; None asks for plain text.
+def take_form(options: dict[str, Any], forms: Iterable[str] = TABLE) -> Any:
+    """Take the options of forms out of a command's; None where people read the answer.
 
     Raises
     ------
     InputError : more than one was given
     """
-    asked = [form for form in FORMS if options.pop(f"as_{form}", False)]
+    asked = [form for form in forms if options.pop(f"as_{form}", False)]
     if len(asked) > 1:
         raise refusal("options.one_form", known=Words(" and ".join(f"--{form}" for form in asked)))
     return asked[0] if asked else None

@@ -21,6 +21,10 @@ specs_option = click.option(
     "--specs", multiple=True, metavar="DIR", help="Your own hardware specs, over the built-in."
 )
 
+scenario_file_option = click.option(
+    "--scenario", "scenario_file", metavar="FILE", help="TOML file with any of these options."
+)
+
 
 def option_of(one: Declared, many: bool = False, **changed: Any) -> Callable[[_Command], _Command]:
     """Return the option of a command that a class declares.
@@ -73,26 +77,9 @@ def options_of(
     return give
 
 
-def scenario_option(field: str, many: bool = False, **changed: Any) -> Callable[[_Command], _Command]:
-    """Return one option of a scenario, as ``option_of`` does."""
-    return option_of(declared(Scenario)[field], many, **changed)
-
-
-def scenario_options(*without: str) -> Callable[[_Command], _Command]:
-    """Return what gives a command the options of a scenario, a file of them, and hardware of one's own.
-
-    Parameters
-    ----------
-    without : fields for which the command has an option of its own
-    """
-
-    def give(command: _Command) -> _Command:
-        command = click.option(
-            "--scenario", "scenario_file", metavar="FILE", help="TOML file with any of these options."
-        )(specs_option(command))
-        return options_of(one for one in declared(Scenario).values() if one.field not in without)(command)
-
-    return give
+def scenario_options(command: _Command) -> _Command:
+    """Give a command the options of a scenario, a file of them, and hardware of one's own."""
+    return options_of(declared(Scenario).values())(scenario_file_option(specs_option(command)))
 
 
 def scenario_from(options: dict[str, Any]) -> Scenario:

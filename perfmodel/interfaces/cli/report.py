@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 import click
 
+from perfmodel.interfaces import report
+
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 WORDS = "perfmodel.words"
@@ -16,11 +18,7 @@ WORDS = "perfmodel.words"
 
 def report_option(command: _Command) -> _Command:
     """Give a command ``--report``; ``report_file`` checks what it names."""
-    return click.option(
-        "--report",
-        metavar="FILE",
-        help="Also write the answer as one page: FILE.html, or FILE.md for Markdown.",
-    )(command)
+    return click.option("--report", metavar="FILE", help=report.WORDS)(command)
 
 
 def report_file(name: str | None) -> Path | None:

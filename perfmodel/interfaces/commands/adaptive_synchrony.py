@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
-from perfmodel.core.choices import LARGEST_WORLD_SIZE
+from perfmodel.core.choices import Count
 from perfmodel.core.records.options import Described, OptionInfo
 from perfmodel.core.records.record import Within
 from perfmodel.interfaces.command import Command, Context
@@ -12,7 +12,6 @@ from perfmodel.interfaces.command import Command, Context
 if TYPE_CHECKING:
     from perfmodel.model.prediction.training.adaptive import Schedule
 
-_Count = Annotated[int, Within(ge=1, le=LARGEST_WORLD_SIZE, strict=True)]
 _FromZero = Annotated[float, Within(ge=0)]
 
 
@@ -27,7 +26,7 @@ class Workers(Described):
     communication_time : After the barrier, common to all.
     """
 
-    workers: Annotated[_Count, OptionInfo(old="gpus")] = 16
+    workers: Annotated[Count, OptionInfo(old="gpus")] = 16
     distribution: Annotated[
         str, OptionInfo(law=True, also="perfmodel.equations.distribution:Distribution")
     ] = "shifted-exponential"

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 from perfmodel.core.errors import refusal
 from perfmodel.core.records.options import Described, OptionInfo
 from perfmodel.core.records.record import Within, same_as
-from perfmodel.interfaces.command import Command, Context, Writes
+from perfmodel.interfaces.command import Command, Context
 from perfmodel.interfaces.forms import JSON, Form, csv
+from perfmodel.interfaces.report import report
 from perfmodel.model.options.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -208,19 +209,19 @@ def _markdown_row(claim: "Checked") -> dict[str, Any]:
     }
 
 
-def _check_report(file: Path, request: QuoteRequest) -> None:
-    from perfmodel.interfaces.reports.page import check_page
-
-    if request.examples:
-        raise refusal("quote.report_of_examples")
-    check_page(file)
-
-
-def _write_report(file: Path, answer: Any, request: QuoteRequest, context: Context) -> None:
-    from perfmodel.interfaces.reports.page import write_page
+def _page(answer: Any, request: QuoteRequest, context: Context) -> Any:
     from perfmodel.interfaces.reports.quoted import page_of_quote
 
-    write_page(file, page_of_quote(answer, answer.claims, context.typed))
+    return page_of_quote(answer, answer.claims, context.typed)
+
+
+_REPORT = report(_page)
+
+
+def _check_report(file: Path, request: QuoteRequest) -> None:
+    if request.examples:
+        raise refusal("quote.report_of_examples")
+    _REPORT.check(file, request)
 
 
 _ABOUT = """QUOTE is a TOML file, or an example's name.
@@ -251,13 +252,7 @@ COMMAND = Command(
     run=run,
     text=text,
     forms={"json": JSON, "csv": csv(), "markdown": Form("Print Markdown.", _markdown)},
-    writes={
-        "report": Writes(
-            "Also write the answer as one page: FILE.html, or FILE.md for Markdown.",
-            _check_report,
-            _write_report,
-        )
-    },
+    writes={"report": _REPORT._replace(check=_check_report)},
     status=lambda answer: int(not isinstance(answer, list) and answer.impossible > 0),
     arguments=("quote",),
     positional=("quote",),

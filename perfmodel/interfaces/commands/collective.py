@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from perfmodel.core.choices import LARGEST_WORLD_SIZE, Placement
+from perfmodel.core.choices import Count, Placement
 from perfmodel.core.records.options import Described, OptionInfo
 from perfmodel.core.records.record import Within, same_as
 from perfmodel.equations.algorithm import CollectiveName
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from perfmodel.model.prediction.collectives.by_size import Collectives
     from perfmodel.model.prediction.collectives.collective import Collective
 
-_Count = Annotated[int, Within(ge=1, le=LARGEST_WORLD_SIZE, strict=True)]
 _Bytes = Annotated[float, Within(ge=1, le=1e15, strict=True)]
 
 
@@ -46,7 +45,7 @@ class CollectiveRequest(Described):
     name: Annotated[CollectiveName, OptionInfo(name="collective", synonyms={"sendrecv": "send-receive"})] = (
         "all-reduce"
     )
-    ranks: Annotated[_Count, OptionInfo(old="gpus")]
+    ranks: Annotated[Count, OptionInfo(old="gpus")]
     size: Annotated[_Bytes, OptionInfo("Message", unit="B", several=1000)]
     algorithm: str = "auto"
     accelerator: str | None = same_as(Scenario)
@@ -55,7 +54,7 @@ class CollectiveRequest(Described):
         str | None, OptionInfo("Link inside a machine", offers="links in a node", old="link")
     ] = None
     inter_link: str | None = same_as(Scenario)
-    nodes: Annotated[_Count | None, OptionInfo("Machines")] = None
+    nodes: Annotated[Count | None, OptionInfo("Machines")] = None
     nics: int | None = same_as(Scenario)
     connections: int | None = same_as(Scenario)
     network_cap: bool = same_as(Scenario)

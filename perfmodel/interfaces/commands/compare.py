@@ -12,7 +12,7 @@ from perfmodel.core.files.reading import read_toml
 from perfmodel.core.records.options import Described, OptionInfo
 from perfmodel.core.records.record import Within, same_as
 from perfmodel.interfaces.command import Command, Context
-from perfmodel.interfaces.forms import JSON, Form, csv
+from perfmodel.interfaces.forms import forms_of
 from perfmodel.interfaces.report import report
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.scenario import OPTIONS, Scenario, field_of, laid_over, options_of, scenario_of
@@ -350,7 +350,7 @@ Options are laid over every file; without a file they are the scenario that --se
     answers=("perfmodel.decide.comparison:Comparison",),
     run=run,
     text=text,
-    forms={"json": JSON, "csv": csv(), "markdown": Form("Print a Markdown table.", _markdown)},
+    forms=forms_of(markdown=_markdown),
     writes={"report": report(_page)},
     arguments=("files",),
     positional=("*scenarios",),

@@ -6,7 +6,7 @@ from perfmodel.core.choices import Varied
 from perfmodel.core.records.options import OptionInfo
 from perfmodel.core.records.record import Within
 from perfmodel.interfaces.command import Command, Context
-from perfmodel.interfaces.forms import JSON, Form, csv
+from perfmodel.interfaces.forms import forms_of
 from perfmodel.model.options.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ COMMAND = Command(
     answers=("perfmodel.decide.sensitivity.until:Enough",),
     run=run,
     text=text,
-    forms={"json": JSON, "csv": csv(), "markdown": Form("Print a Markdown table.", markdown_of)},
+    forms=forms_of(markdown=markdown_of),
     status=status,
     constants=True,
     positional=("vary", "scenario"),

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from perfmodel.core.choices import LARGEST_BATCH_SIZE, LARGEST_WORLD_SIZE
+from perfmodel.core.choices import Count, Samples
 from perfmodel.core.records.options import Described, OptionInfo
-from perfmodel.core.records.record import Within, same_as
+from perfmodel.core.records.record import same_as
 from perfmodel.hardware.software import DEFAULT_FOR_LAYOUTS
 from perfmodel.interfaces.command import Command, Context
 from perfmodel.interfaces.forms import TABLE, Form
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 SHOWN = 10
 """Layouts of a table that people read, unless more are wanted."""
-_Count = Annotated[int, Within(ge=1, le=LARGEST_WORLD_SIZE, strict=True)]
-_Samples = Annotated[int, Within(ge=1, le=LARGEST_BATCH_SIZE, strict=True)]
 
 
 class LayoutsRequest(Described):
@@ -44,8 +42,8 @@ class LayoutsRequest(Described):
     """
 
     workload: Annotated[str, OptionInfo("Network", offers="workloads")]
-    gpus: Annotated[_Count, OptionInfo("GPUs")]
-    global_batch_size: Annotated[_Samples, OptionInfo("Batch of the whole job (strong scaling)")]
+    gpus: Annotated[Count, OptionInfo("GPUs")]
+    global_batch_size: Annotated[Samples, OptionInfo("Batch of the whole job (strong scaling)")]
     node: str | None = same_as(Scenario)
     accelerator: str | None = same_as(Scenario)
     inter_link: str | None = same_as(Scenario)
@@ -56,7 +54,7 @@ class LayoutsRequest(Described):
     framework: str = same_as(Scenario, DEFAULT_FOR_LAYOUTS)
     precision: Literal["bf16", "fp16", "fp8"] = "bf16"
     lora: int | None = same_as(Scenario)
-    top: _Count | None = None
+    top: Count | None = None
     conditions: Annotated[Conditions | None, OptionInfo(but=("server_price",))] = None
 
     def question(self) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import math
 from typing import TYPE_CHECKING, Annotated
 
-from perfmodel.core.choices import LARGEST_BATCH_SIZE
+from perfmodel.core.choices import Samples
 from perfmodel.core.errors import refusal
 from perfmodel.core.records.options import Described
 from perfmodel.core.records.record import Within
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 _Above = Annotated[float, Within(gt=0, le=1e12)]
 _From = Annotated[float, Within(ge=0, le=1e12)]
-_Samples = Annotated[int, Within(ge=1, le=LARGEST_BATCH_SIZE, strict=True)]
 _Epochs = Annotated[float, Within(ge=0, le=1000)]
 
 
@@ -35,8 +34,8 @@ class LearningRateRequest(Described):
     """
 
     base: _Above = 0.1
-    base_batch: _Samples = 256
-    global_batch_size: _Samples
+    base_batch: Samples = 256
+    global_batch_size: Samples
     staleness: _From | None = None
     warm_up_epochs: _Epochs = 5.0
     distance_constant: _Above | None = None

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from perfmodel.core.candidates import tries
-from perfmodel.core.choices import LARGEST_WORLD_SIZE
+from perfmodel.core.choices import LARGEST_WORLD_SIZE, Count
 from perfmodel.core.errors import refusal
 from perfmodel.core.records.options import Described, OptionInfo
 from perfmodel.core.records.record import Within
@@ -13,8 +13,6 @@ from perfmodel.interfaces.command import Command, Context
 if TYPE_CHECKING:
     from perfmodel.equations.model_parallel import FittedModel
     from perfmodel.model.prediction.training.distbelief import ModelSpeedups
-
-_Count = Annotated[int, Within(ge=1, le=LARGEST_WORLD_SIZE, strict=True)]
 
 
 class Point(NamedTuple):
@@ -53,7 +51,7 @@ class ModelParallelRequest(Described):
     """
 
     model: Literal["speech", "image"] = "speech"
-    machines: Annotated[tuple[_Count, ...], Within(min_length=1)] = (1, 2, 4, 8, 16, 32, 64, 81, 128)
+    machines: Annotated[tuple[Count, ...], Within(min_length=1)] = (1, 2, 4, 8, 16, 32, 64, 81, 128)
     point: Annotated[Point | None, OptionInfo(read=point_of, form="MACHINES:SPEED-UP")] = None
     peak: Annotated[bool, OptionInfo(denied=False)] = False
 

@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from perfmodel.core.choices import Recipe
+from perfmodel.core.choices import Names, Recipe
 from perfmodel.core.records.options import OptionInfo
 from perfmodel.core.records.record import Within
 from perfmodel.interfaces.command import Command, Context, Writes
-from perfmodel.interfaces.forms import JSON, Form
+from perfmodel.interfaces.forms import forms_of
+from perfmodel.interfaces.report import report
 from perfmodel.model.options.conditions import MOST_TOKENS, Conditions
 from perfmodel.model.options.scenario import Scenario
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 _Tokens = Annotated[float, Within(gt=0, le=MOST_TOKENS)]
 _Loss = Annotated[float, Within(gt=0, le=2)]
-_Names = Annotated[tuple[str, ...], Within(strict=False)]
 
 
 class PredictRequest(Scenario):
@@ -42,7 +42,7 @@ class PredictRequest(Scenario):
     recipe: Recipe | None = None
     tokens: Annotated[_Tokens | None, OptionInfo("Tokens of the run", unit="count of tokens")] = None
     time_to_loss: _Loss | None = None
-    fields: Annotated[_Names | None, OptionInfo(shell=False)] = None
+    fields: Annotated[Names | None, OptionInfo(shell=False)] = None
 
 
 def run(request: PredictRequest, context: Context) -> "Predicted":
@@ -134,19 +134,12 @@ def _write_timeline(path: Path, answer: "Predicted", request: PredictRequest, co
         click.echo(f"{path}: {pipeline.words}", err=True)
 
 
-def _check_report(path: Path, request: PredictRequest) -> None:
-    from perfmodel.interfaces.reports.page import check_page
-
-    check_page(path)
-
-
-def _write_report(path: Path, answer: "Predicted", request: PredictRequest, context: Context) -> None:
-    from perfmodel.interfaces.reports.page import write_page
+def _page(answer: "Predicted", request: PredictRequest, context: Context) -> Any:
     from perfmodel.interfaces.reports.predicted import page_of_prediction
 
     priced = request.conditions or Conditions()
     prediction, reached, _, money = answer
-    write_page(path, page_of_prediction(prediction, context.typed, context.catalogue, priced, reached, money))
+    return page_of_prediction(prediction, context.typed, context.catalogue, priced, reached, money)
 
 
 COMMAND = Command(
@@ -158,20 +151,12 @@ COMMAND = Command(
     text=text,
     table=table,
     cost="cheap",
-    forms={
-        "json": JSON,
-        "csv": Form("Print CSV.", _csv),
-        "markdown": Form("Print a Markdown table.", _markdown),
-    },
+    forms=forms_of(csv=_csv, markdown=_markdown),
     writes={
         "timeline": Writes(
             "Also write the predicted step as a Chrome trace.", _check_timeline, _write_timeline
         ),
-        "report": Writes(
-            "Also write the answer as one page: FILE.html, or FILE.md for Markdown.",
-            _check_report,
-            _write_report,
-        ),
+        "report": report(_page),
     },
     examples=(
         "perfmodel predict --gpus 32",

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from perfmodel.core.choices import LARGEST_WORLD_SIZE
+from perfmodel.core.choices import Count
 from perfmodel.core.records.options import OptionInfo
 from perfmodel.core.records.record import Within
 from perfmodel.interfaces.command import Command, Context, Writes
-from perfmodel.interfaces.forms import JSON, Form
+from perfmodel.interfaces.forms import forms_of
 from perfmodel.interfaces.report import report
 from perfmodel.model.options.scenario import Scenario, field_of
 
@@ -27,9 +27,8 @@ HEADINGS = {
     "fits": "fits",
 }
 """Columns of the Markdown table."""
-_Count = Annotated[int, Within(ge=1, le=LARGEST_WORLD_SIZE, strict=True)]
 _Counts = Annotated[
-    tuple[_Count, ...], Within(min_length=1), OptionInfo("GPUs of each point, e.g. 1,2,4,8 or 1-16", "gpus")
+    tuple[Count, ...], Within(min_length=1), OptionInfo("GPUs of each point, e.g. 1,2,4,8 or 1-16", "gpus")
 ]
 _USUAL = (1, 2, 4, 8, 16, 32)
 
@@ -132,11 +131,7 @@ COMMAND = Command(
     run=run,
     text=text,
     constants=True,
-    forms={
-        "json": JSON,
-        "csv": Form("Print CSV.", _csv),
-        "markdown": Form("Print a Markdown table.", _markdown),
-    },
+    forms=forms_of(csv=_csv, markdown=_markdown),
     writes={
         "plot": Writes("Also draw it: FILE ends in .svg, .png or .html.", _check_plot, _plot, note="drawn"),
         "report": report(_page),

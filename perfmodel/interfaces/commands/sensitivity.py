@@ -9,7 +9,7 @@ from perfmodel.core.records.options import OptionInfo, declared
 from perfmodel.core.records.record import same_as
 from perfmodel.interfaces.command import Command, Context
 from perfmodel.interfaces.commands import enough
-from perfmodel.interfaces.forms import JSON, Form, csv
+from perfmodel.interfaces.forms import forms_of
 from perfmodel.interfaces.report import report
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.scenario import Scenario
@@ -302,7 +302,7 @@ enough.""",
     run=run,
     constants=True,
     text=text,
-    forms={"json": JSON, "csv": csv(), "markdown": Form("Print a Markdown table.", _markdown)},
+    forms=forms_of(markdown=_markdown),
     writes={"report": _REPORT._replace(check=_check)},
     status=lambda answer: enough.status(answer) if hasattr(answer, "answer") else 0,
     examples=(

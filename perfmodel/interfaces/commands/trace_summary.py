@@ -6,7 +6,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-from perfmodel.core.choices import Precision
+from perfmodel.core.choices import Names, Precision
 from perfmodel.core.records.options import Described, OptionInfo
 from perfmodel.core.records.record import Within, same_as
 from perfmodel.interfaces.command import Command, Context
@@ -39,7 +39,6 @@ else:
 
 
 Steps = Annotated[int, Within(ge=0, le=1_000_000, strict=True)]
-_Names = Annotated[tuple[str, ...], Within(strict=False)]
 
 
 def _plain(given: Any) -> Any:
@@ -74,7 +73,7 @@ class TraceRequest(Described):
 
     traces: Annotated[AnyTraces, OptionInfo(sent=sent)]
     skip: Steps = 0
-    accelerators: Annotated[_Names, OptionInfo(name="accelerator", commas=True)] = ()
+    accelerators: Annotated[Names, OptionInfo(name="accelerator", commas=True)] = ()
     workload: str | None = same_as(Scenario, None)
     local_batch_size: int | None = same_as(Scenario)
     precision: Precision | None = same_as(Scenario)
@@ -84,7 +83,7 @@ class TraceTyped(Described):
     """Files of one job in the shell."""
 
     files: Annotated[tuple[str, ...], OptionInfo(form="FILE...")]
-    accelerators: _Names = same_as(TraceRequest)
+    accelerators: Names = same_as(TraceRequest)
     skip: int = same_as(TraceRequest)
     workload: str | None = same_as(TraceRequest)
     local_batch_size: int | None = same_as(TraceRequest)

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from pydantic_core import core_schema
 
+from perfmodel.core.choices import Names
 from perfmodel.core.records.options import Described, declared
 from perfmodel.core.records.record import Within
 from perfmodel.model.options.conditions import LARGEST, Conditions
@@ -40,7 +41,6 @@ Specs = Mapping[str, Any]
 """As ``hardware.catalogue.own_specs`` takes them."""
 _Page = Annotated[int, Within(ge=1, le=1000, strict=True)]
 _Offset = Annotated[int, Within(ge=0, le=10**9, strict=True)]
-_Names = Annotated[tuple[str, ...], Within(strict=False)]
 _Price = Annotated[float, Within(gt=0, le=LARGEST)]
 
 
@@ -121,7 +121,7 @@ class _PlanRequest(Request):
     limit: _Page | None = None
     offset: _Offset = 0
     have: str | None = None
-    buy: _Names = ()
+    buy: Names = ()
     hour_value: _Price | None = None
     adapter_prices: OfLinks | None = None
     switch_prices: OfLinks | None = None

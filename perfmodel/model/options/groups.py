@@ -3,14 +3,14 @@
 from typing import Annotated
 
 from perfmodel.core.choices import (
-    LARGEST_BATCH_SIZE,
     LARGEST_DATA_SET,
     LARGEST_RATE,
     LARGEST_SAMPLE,
-    LARGEST_WORLD_SIZE,
     SYNONYMS,
     Algorithm,
     Cache,
+    Count,
+    CountFromZero,
     DecoderName,
     Embedding,
     Input,
@@ -18,6 +18,7 @@ from perfmodel.core.choices import (
     Overlap,
     Placement,
     Precision,
+    Samples,
     ServerShards,
     Strategy,
 )
@@ -25,9 +26,6 @@ from perfmodel.core.records.options import Described, OptionInfo
 from perfmodel.core.records.record import Within
 from perfmodel.model.options.layout import Recompute, Sharding
 
-_Count = Annotated[int, Within(ge=1, le=LARGEST_WORLD_SIZE, strict=True)]
-_Workers = Annotated[int, Within(ge=0, le=LARGEST_WORLD_SIZE, strict=True)]
-_Samples = Annotated[int, Within(ge=1, le=LARGEST_BATCH_SIZE, strict=True)]
 _Most = Annotated[int, Within(ge=1, le=LARGEST_DATA_SET, strict=True)]
 _Bytes = Annotated[float, Within(gt=0, le=LARGEST_SAMPLE)]
 _Rate = Annotated[float, Within(gt=0, le=LARGEST_RATE)]
@@ -49,11 +47,11 @@ class Network(Described, heading="The network"):
     workload: Annotated[
         str, OptionInfo(label="Network", offers="workloads", axis="computation", basic=True)
     ] = "resnet50"
-    sequence_length: Annotated[_Count | None, OptionInfo(axis="computation", plan=True)] = None
+    sequence_length: Annotated[Count | None, OptionInfo(axis="computation", plan=True)] = None
     embedding: Annotated[
         Embedding | None, OptionInfo(label="Embedding tables", axis="computation", plan=True)
     ] = None
-    lora: Annotated[_Count | None, OptionInfo(label="Rank of LoRA adapters")] = None
+    lora: Annotated[Count | None, OptionInfo(label="Rank of LoRA adapters")] = None
 
 
 class Machines(Described, heading="The machines"):
@@ -79,9 +77,9 @@ class Machines(Described, heading="The machines"):
     accelerator: Annotated[str | None, OptionInfo(offers="accelerators", axis="computation", basic=True)] = (
         None
     )
-    world_size: Annotated[_Count, OptionInfo(label="GPUs", name="gpus", axis="size", basic=True)] = 1
+    world_size: Annotated[Count, OptionInfo(label="GPUs", name="gpus", axis="size", basic=True)] = 1
     node: Annotated[str | None, OptionInfo(label="Machine", offers="nodes", basic=True)] = None
-    accelerators_per_node: Annotated[_Count | None, OptionInfo(label="GPUs of a machine that take part")] = (
+    accelerators_per_node: Annotated[Count | None, OptionInfo(label="GPUs of a machine that take part")] = (
         None
     )
     intra_link: Annotated[
@@ -91,11 +89,11 @@ class Machines(Described, heading="The machines"):
         str | None,
         OptionInfo(label="Network between machines", offers="links between nodes", axis="place", basic=True),
     ] = None
-    nics: Annotated[_Count | None, OptionInfo(label="Network adapters per machine", axis="place")] = None
-    connections: Annotated[_Count | None, OptionInfo(label="TCP connections", axis="place")] = None
+    nics: Annotated[Count | None, OptionInfo(label="Network adapters per machine", axis="place")] = None
+    connections: Annotated[Count | None, OptionInfo(label="TCP connections", axis="place")] = None
     network_cap: Annotated[bool, OptionInfo(label="Network limit of a machine holds", axis="place")] = True
     oversubscription: Annotated[float, OptionInfo(label="Oversubscription of racks", axis="place")] = 1.0
-    rack_nodes: Annotated[_Count | None, OptionInfo(label="Machines of a rack", axis="place")] = None
+    rack_nodes: Annotated[Count | None, OptionInfo(label="Machines of a rack", axis="place")] = None
     placement: Annotated[Placement, OptionInfo(label="Order on the racks", axis="place")] = "contiguous"
 
 
@@ -115,15 +113,15 @@ class Layout(Described, heading="The layout of a transformer"):
     micro_batch_size : [samples] Of one replica in one pass; with a global batch the number of passes follows.
     """
 
-    tensor_parallel: Annotated[_Count, OptionInfo(label="Tensor parallel", axis="layout")] = 1
-    pipeline_parallel: Annotated[_Count, OptionInfo(label="Pipeline stages", axis="layout")] = 1
-    virtual_stages: Annotated[_Count, OptionInfo(label="Chunks of layers on a stage", axis="layout")] = 1
-    context_parallel: Annotated[_Count, OptionInfo(label="Context parallel", axis="layout")] = 1
-    expert_parallel: Annotated[_Count, OptionInfo(label="Expert parallel", axis="layout")] = 1
+    tensor_parallel: Annotated[Count, OptionInfo(label="Tensor parallel", axis="layout")] = 1
+    pipeline_parallel: Annotated[Count, OptionInfo(label="Pipeline stages", axis="layout")] = 1
+    virtual_stages: Annotated[Count, OptionInfo(label="Chunks of layers on a stage", axis="layout")] = 1
+    context_parallel: Annotated[Count, OptionInfo(label="Context parallel", axis="layout")] = 1
+    expert_parallel: Annotated[Count, OptionInfo(label="Expert parallel", axis="layout")] = 1
     sharding: Annotated[Sharding | None, OptionInfo(synonyms=SYNONYMS["sharding"], axis="layout")] = None
     recompute: Annotated[Recompute | None, OptionInfo(synonyms=SYNONYMS["recompute"], axis="layout")] = None
     micro_batch_size: Annotated[
-        _Samples | None, OptionInfo(label="Micro-batch of a replica", axis="layout")
+        Samples | None, OptionInfo(label="Micro-batch of a replica", axis="layout")
     ] = None
 
 
@@ -153,10 +151,10 @@ class Exchange(Described, heading="The exchange of gradients"):
     """
 
     strategy: Annotated[Strategy, OptionInfo(synonyms=SYNONYMS["strategy"], basic=True)] = "all-reduce"
-    k: Annotated[_Count | None, OptionInfo(label="K, gradients an update waits for")] = None
-    local_steps: Annotated[_Count | None, OptionInfo(label="Local steps between averages")] = None
-    backups: Annotated[_Workers | None, OptionInfo(label="Backup workers")] = None
-    servers: Annotated[_Count | None, OptionInfo("Parameter servers", axis="place", basic=True)] = None
+    k: Annotated[Count | None, OptionInfo(label="K, gradients an update waits for")] = None
+    local_steps: Annotated[Count | None, OptionInfo(label="Local steps between averages")] = None
+    backups: Annotated[CountFromZero | None, OptionInfo(label="Backup workers")] = None
+    servers: Annotated[Count | None, OptionInfo("Parameter servers", axis="place", basic=True)] = None
     server_shards: Annotated[
         ServerShards | None, OptionInfo(label="How gradients are dealt out to servers")
     ] = None
@@ -190,12 +188,12 @@ class Batch(Described, heading="Batch and software"):
         Precision | None, OptionInfo(synonyms=SYNONYMS["precision"], axis="computation", basic=True)
     ] = None
     local_batch_size: Annotated[
-        _Samples | None, OptionInfo(label="Batch per GPU (weak scaling)", axis="batch", basic=True)
+        Samples | None, OptionInfo(label="Batch per GPU (weak scaling)", axis="batch", basic=True)
     ] = None
     global_batch_size: Annotated[
-        _Samples | None, OptionInfo(label="Batch of the whole job (strong scaling)", axis="batch")
+        Samples | None, OptionInfo(label="Batch of the whole job (strong scaling)", axis="batch")
     ] = None
-    accumulation_steps: Annotated[_Count | None, OptionInfo(axis="batch")] = None
+    accumulation_steps: Annotated[Count | None, OptionInfo(axis="batch")] = None
     optimizer: Annotated[
         Optimizer | None, OptionInfo(synonyms=SYNONYMS["optimizer"], axis="computation", plan=True)
     ] = None
@@ -224,14 +222,16 @@ class Data(Described, heading="The data"):
     """
 
     input: Annotated[Input, OptionInfo("Source of samples", plan=True)] = "synthetic"
-    loader_workers: Annotated[_Count | None, OptionInfo(axis="place", plan=True)] = None
+    loader_workers: Annotated[Count | None, OptionInfo(axis="place", plan=True)] = None
     storage: Annotated[str | None, OptionInfo("Storage of samples", plan=True)] = None
     dataset: Annotated[str | None, OptionInfo("Data set", offers="data sets", axis="data", plan=True)] = None
     dataset_samples: Annotated[_Most | None, OptionInfo("Size of a data set", axis="data", plan=True)] = None
     sample_bytes: Annotated[_Bytes | None, OptionInfo("Sample size", unit="B", axis="data", plan=True)] = None
     decode_rate: Annotated[_Rate | None, OptionInfo(unit="1/s", axis="data", plan=True)] = None
     decoder: Annotated[DecoderName | None, OptionInfo(synonyms=SYNONYMS["decoder"], plan=True)] = None
-    prefetch_depth: Annotated[_Workers | None, OptionInfo(label="Batches fetched ahead", plan=True)] = None
+    prefetch_depth: Annotated[CountFromZero | None, OptionInfo(label="Batches fetched ahead", plan=True)] = (
+        None
+    )
     pinned_memory: Annotated[bool, OptionInfo(plan=True)] = True
     non_blocking: Annotated[bool, OptionInfo(label="Copies that do not block", plan=True)] = True
     persistent_workers: Annotated[bool, OptionInfo(plan=True)] = False

@@ -3,7 +3,13 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from perfmodel.core.choices import LARGEST_BATCH_SIZE, SYNONYMS, Algorithm, Precision, StrategyOfCopies
+from perfmodel.core.choices import (
+    SYNONYMS,
+    Algorithm,
+    Precision,
+    Samples,
+    StrategyOfCopies,
+)
 from perfmodel.core.records.options import Described, OptionInfo
 from perfmodel.core.records.record import Within, fresh
 from perfmodel.model.options.conditions import LARGEST, Conditions
@@ -13,7 +19,6 @@ LARGEST_SEARCH = 65_536
 MOST_TOKENS = 1e18
 
 _Above = Annotated[float, Within(gt=0, le=LARGEST, strict=True)]
-_Samples = Annotated[int, Within(ge=1, le=LARGEST_BATCH_SIZE, strict=True)]
 _GPUs = Annotated[int, Within(ge=1, le=LARGEST_SEARCH, strict=True)]
 
 
@@ -97,12 +102,12 @@ class Run(Described):
         None
     )
     local_batch_sizes: Annotated[
-        tuple[_Samples, ...], OptionInfo(name="local-batch-size", old="local-batch-sizes")
+        tuple[Samples, ...], OptionInfo(name="local-batch-size", old="local-batch-sizes")
     ] = ()
     max_global_batch: Annotated[
-        _Samples | None, OptionInfo(name="max-global-batch-size", old="max-global-batch")
+        Samples | None, OptionInfo(name="max-global-batch-size", old="max-global-batch")
     ] = None
-    global_batch_size: Annotated[_Samples | None, OptionInfo(label="Global batch size")] = None
+    global_batch_size: Annotated[Samples | None, OptionInfo(label="Global batch size")] = None
     prices: Annotated[Mapping[str, _Above], OptionInfo(label="Price of a machine", name="price")] = fresh(
         dict
     )
