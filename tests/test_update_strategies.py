@@ -492,6 +492,20 @@ def test_backups_in_stragglers(invoke):
     assert json.loads(elastic.stdout)["gradients_per_update"] == 4
 
 
+def test_rounding_makes_no_term_negative():
+    """The first of two exponential gradients comes exactly as early as the other is computed for nothing."""
+    terms = predict(
+        workload="alexnet",
+        accelerator="a100-sxm4-40gb",
+        gpus=2,
+        strategy="k-sync",
+        precision="fp32",
+        overlap="none",
+        jitter="exponential:rate=1",
+    ).terms
+    assert min(terms.values()) >= 0
+
+
 def test_rounding_makes_no_wait_below_nothing():
     answer = predict(
         workload="alexnet", accelerator="a10", node="pcie-workstation-8gpu", gpus=249, strategy="async"
