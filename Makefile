@@ -8,7 +8,7 @@
 #              answers of the service too
 # make keywords  write the options of a scenario into the keywords of Python's functions
 # make frozen  write the fingerprints of the suite's sample of frozen answers anew
-# make man     write the manual page again, and that of the format of quotes
+# make man     write the manual page again, the format of quotes, and a page for each package
 # make app     start the pages in a browser
 # make docs    build the documentation into build/docs; a warning, or a link to nothing, is an error
 # make licences   every package that perfmodel needs, with version and licence, into build/licences.csv
@@ -89,6 +89,7 @@ frozen: $(VENV)/.dev
 man: $(VENV)/.dev
 	$(BIN)/python -m docs.site.man_page
 	$(BIN)/python -m docs.site.quote_format
+	$(BIN)/python -m docs.site.package_pages
 
 app: $(VENV)/.dev
 	$(BIN)/perfmodel app

@@ -18,6 +18,7 @@ from docs.site import (
     command_pages,
     equation_pages,
     hardware_pages,
+    package_pages,
     python_pages,
     quote_format,
     rst,
@@ -342,6 +343,12 @@ def test_links_to_nothing_and_files_from_elsewhere_are_problems(tmp_path):
         "b.html: loads https://example.org/x.js",
         "c.css: loads //example.org/p.png",
     ]
+
+
+@pytest.mark.any_version
+def test_every_package_has_its_page():
+    shown = {file: file.read_text("utf-8") for file in package_pages.FOLDER.glob("*.md")}
+    assert shown == package_pages.pages(), "make man"
 
 
 def test_the_page_of_quotes_says_what_the_classes_that_read_them_do():
