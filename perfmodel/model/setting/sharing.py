@@ -195,11 +195,11 @@ def shared(
         )
         check(layout, model, length)
     except InputError as error:
-        from perfmodel.model.options.nearest_layout import Asked, advice, nearest
+        from perfmodel.model.options.nearest_layout import Degrees, advice, nearest
 
-        asked = Asked(**degrees, **batch)
-        near = nearest(asked, scenario.world_size, model, length)
-        possible = advice(asked, near)
+        requested = Degrees(**degrees, **batch)
+        near = nearest(requested, scenario.world_size, model, length)
+        possible = advice(requested, near)
         advised = scenario.model_copy(update={name: getattr(near, name) for name in DEGREES})
         if model_of(advised, workload) == "data-parallel":  # with nothing shared out
             possible += " --sharding zero1"
