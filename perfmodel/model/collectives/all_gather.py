@@ -1,4 +1,4 @@
-"""An all-gather as libraries run it, once around a ring, from what an all-reduce there is made of."""
+"""An all-gather as libraries run it: once around a ring, with the parameters of an all-reduce."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from perfmodel.model.collectives.all_reduce import Curve, Ranks, Values
 
 
 def curve(ranks: Ranks, p: Values, by_pcie: bool) -> Curve:
-    """Return the time of an all-gather for every number of bytes of all ranks together.
+    """Return the curve of an all-gather's time [s] over the total bytes of all ranks.
 
     Parameters
     ----------
-    ranks : where
-    p : what was learned
-    by_pcie : whether PCIe joins the ranks of a node; it is slower than the copies that bound the others
+    ranks : placement and links of the ranks
+    p : learned parameters by name
+    by_pcie : whether PCIe joins the ranks of a node; other links are limited by copies
     """
     n = ranks.nodes * ranks.per_node
     one_way = ranks.inside_bandwidth if by_pcie else achieved_bandwidth(ranks.inside_bandwidth, p["gather"])

@@ -1,4 +1,4 @@
-"""What is learned of collectives: each number's meaning, and what it is drawn towards."""
+"""The learned parameters of collectives: meaning and prior of each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Prior(NamedTuple):
-    """What is believed of a number before any measurement."""
+    """Prior of a parameter: a log-normal distribution, and the parameter's meaning."""
 
     mean: float
     spread: float
@@ -75,11 +75,11 @@ measured collectives in view; the spreads let the fit move them."""
 
 
 def means(instead: Mapping[str, float] | None = None) -> tuple[Array, Array]:
-    """Logarithms that a fit starts from, and the standard deviations of their prior.
+    """Return the logarithms of the prior means, and the standard deviations of their priors.
 
     Parameters
     ----------
-    instead : means by name, in place of the priors'
+    instead : means by name that replace the priors'
     """
     instead = instead or {}
     table = [(instead.get(name, prior.mean), prior.spread) for name, prior in PARAMETERS.items()]
@@ -88,7 +88,10 @@ def means(instead: Mapping[str, float] | None = None) -> tuple[Array, Array]:
 
 
 def named(logarithms: Array) -> dict[str, Any]:
-    """The parameters by name, from logarithms of shape (parameters,), or (variants, parameters): as arrays of
-    shape (variants, 1)."""
+    """Return the parameters by name, from logarithms.
+
+    Logarithms of shape (parameters,) give numbers, those of (variants, parameters) arrays of shape (variants,
+    1).
+    """
     columns = np.moveaxis(np.exp(logarithms), -1, 0)[..., None] if logarithms.ndim > 1 else np.exp(logarithms)
     return dict(zip(PARAMETERS, columns, strict=True))

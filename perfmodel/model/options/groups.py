@@ -38,8 +38,9 @@ class Network(Described, heading="The network"):
     ----------
     workload : Network, or a file: .onnx, .csv, config.json.
     sequence_length : [tokens] Tokens of one sample.
-    embedding : Embedding tables of a recommender: replicated, with gradients of every row summed; sharded,
-        whole tables on different accelerators, which exchange and update the rows that a batch looks up.
+    embedding : Embedding tables of a recommender: replicated, with gradients of every row summed;
+        sharded, whole tables on different accelerators, which exchange and update the rows that a batch looks
+        up.
         [default: as the network is usually trained]
     lora : [1] Rank of adapters on all products of attention, trained instead of a transformer's own weights.
     """

@@ -14,7 +14,7 @@ from perfmodel.model.step.evaluate import Step, evaluate
 from perfmodel.model.step.fabric import Fabric, adapter_limits, crosses_network, inside_link
 from perfmodel.model.step.library import runs_nccl
 from perfmodel.model.step.messages import MERGED
-from perfmodel.model.step.parts import WAYS, Exchanged, exchange
+from perfmodel.model.step.parts import OVERLAPS, Exchanged, exchange
 from perfmodel.model.step.terms import TERMS, StepContext, added, terms_of
 
 ENOUGH = 0.25
@@ -187,7 +187,7 @@ def other_options(setting: Setting, step: Step, constants: Calibration) -> list[
 def _options(setting: Setting) -> Iterator[dict[str, Any]]:
     averages = setting.updates is not None and setting.updates.kind.option == "local_steps"
     if setting.strategy != "data-parallel-single-process" and not averages:
-        yield from ({"overlap": way} for way in WAYS if way not in (MERGED, "none", setting.overlap))
+        yield from ({"overlap": way} for way in OVERLAPS if way not in (MERGED, "none", setting.overlap))
     by_library = runs_nccl(setting.accelerator)  # whose measured times no textbook's may be held against
     if setting.strategy == "all-reduce" and setting.scenario.algorithm != "best" and not by_library:
         yield {"algorithm": "best"}

@@ -191,18 +191,18 @@ def _engines(rate: Any, accelerators: Any, feed: Feed) -> Any:
 
 def _copied_beside(setting: Setting, feed: Feed) -> float:
     """Return the bytes of a sample that are copied beside the step before."""
-    return setting.workload.input_elements * SAMPLE_ELEMENT_BYTES if feed.copied_beside else 0.0
+    return setting.workload.input_elements * SAMPLE_ELEMENT_BYTES if feed.copies_overlap else 0.0
 
 
 def _serial(setting: Setting, feed: Feed, samples: Any, calibration: Calibration) -> Any:
     """Return what samples take from the training itself [s]; None where they take nothing."""
     decoder = feed.decoder
     by_cores = decoder is not None and decoder.accelerator_rate is not None and not decoder.engine
-    if feed.copied_beside and not by_cores:
+    if feed.copies_overlap and not by_cores:
         return None
     rate = decoder.accelerator_rate.value if by_cores else math.inf  # type: ignore[union-attr]
     host = bulk_bandwidth(setting.host_link, calibration)
-    if feed.copied_beside:
+    if feed.copies_overlap:
         host = math.inf
     elif not feed.pinned:
         host = host * calibration.pageable_fraction

@@ -10,7 +10,7 @@ from perfmodel.hardware.link import Link
 from perfmodel.model.collectives import all_gather, all_reduce, all_to_all
 from perfmodel.model.collectives.all_reduce import Curve, Ranks
 from perfmodel.model.collectives.generation import adds, generation_index
-from perfmodel.model.collectives.model import ENDLESS, chooses_trees, fitted, ramp_strength
+from perfmodel.model.collectives.model import NO_LIMIT, chooses_trees, fitted, ramp_strength
 from perfmodel.model.step.layout import Group
 
 
@@ -61,7 +61,7 @@ def ring_part(link: Link, accelerator: Accelerator | None, ranks: int, bus_bandw
     """Return what rings in a node carry [B/s] where a library reached a bus bandwidth there."""
     if not all_reduce.sums_by_switch(adds(link, accelerator), ranks):
         return bus_bandwidth
-    unit: Any = all_reduce.summed(1.0, ranks, fitted().parameters)
+    unit: Any = all_reduce.switch_bandwidth(1.0, ranks, fitted().parameters)
     return bus_bandwidth / float(unit)
 
 
@@ -71,7 +71,7 @@ def _ranks(group: Group) -> Ranks:
         per_node=group.per_node,
         nodes=group.nodes,
         several=group.several_nodes,
-        inside_bandwidth=ops.where(group.per_node > 1, on.intra_link_bandwidth, ENDLESS),
+        inside_bandwidth=ops.where(group.per_node > 1, on.intra_link_bandwidth, NO_LIMIT),
         between_bandwidth=on.inter_link_bandwidth,
         launch_time=on.launch_time,
         hop_latency=on.library_hop_latency,

@@ -36,7 +36,7 @@ from perfmodel.model.step.terms import StepContext, counted_alone, time_alone
 
 BY_TIMES = (MERGED, "fused")
 """Ways to overlap in which the times of messages decide which gradients travel together."""
-WAYS = (MERGED, "none", "wfbp", "bucketed", "fused", "priority")
+OVERLAPS = (MERGED, "none", "wfbp", "bucketed", "fused", "priority")
 """Ways to overlap that ``optimal`` chooses from."""
 
 
@@ -232,7 +232,7 @@ def merging_cost(setting: Setting, constants: Calibration) -> float:
 def _ways(setting: Setting, on: Fabric) -> list[Setting]:
     if setting.overlap != "optimal":
         return _by_algorithm(setting, on)
-    return [way for each in WAYS for way in _by_algorithm(setting._replace(overlap=each), on)]
+    return [way for each in OVERLAPS for way in _by_algorithm(setting._replace(overlap=each), on)]
 
 
 def _by_algorithm(setting: Setting, on: Fabric) -> list[Setting]:

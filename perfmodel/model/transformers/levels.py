@@ -18,7 +18,7 @@ from perfmodel.core.tracing.tracing import numeric
 from perfmodel.equations.levels import likeness, shared_variance
 from perfmodel.model.fitted.ledger_scales import FREEDOM, REPEAT, TRANSFORMERS, levels_of
 from perfmodel.model.options.layout import Layout
-from perfmodel.model.setting.anchor import SHARED_BY
+from perfmodel.model.setting.anchor import LAYOUT_OPTIONS
 from perfmodel.model.setting.resolve import Setting
 
 NAMED = ("accelerator", "precision", "software")
@@ -149,7 +149,7 @@ def apart(one: Traits, other: Traits) -> dict[str, Any]:
     result: dict[str, Any] = {
         name: np.asarray(getattr(one, name) != getattr(other, name), float) for name in NAMED
     }
-    differ = (getattr(one.layout, name) != getattr(other.layout, name) for name in SHARED_BY)
+    differ = (getattr(one.layout, name) != getattr(other.layout, name) for name in LAYOUT_OPTIONS)
     result["layout"] = sum(np.asarray(each, float) for each in differ) / 2
     ratios = (np.log(a * 1.0) - np.log(b * 1.0) for a, b in zip(one.sizes, other.sizes, strict=True))
     return result | {name: abs(each) for name, each in zip(SIZES, ratios, strict=True)}

@@ -23,10 +23,10 @@ from perfmodel.model.setting.link_caveats import (
     GENERIC_NODE,
     capped,
     check_racks,
-    doubt_adapters,
-    doubt_links,
     lone_bandwidth,
     require_network,
+    warn_of_misplaced_links,
+    warn_of_network_limit,
 )
 from perfmodel.model.setting.resolve import DEFAULT_ACCELERATOR
 from perfmodel.model.setting.torus import parse_torus
@@ -130,8 +130,8 @@ def fabric_of(
         outer = capped(outer, machine, each, network_cap)
     unusual: list[str] = []
     if machine is not None and own is not None and groups > 1 and not network_cap:
-        doubt_adapters(machine, own, each, network_cap, unusual)
-    doubt_links(link if intra_link else None, outer if inter_link else None, unusual)
+        warn_of_network_limit(machine, own, each, network_cap, unusual)
+    warn_of_misplaced_links(link if intra_link else None, outer if inter_link else None, unusual)
     taken |= {"intra-link": inside, "inter-link": between, "nics": of_node if groups > 1 else None}
     notes = [*on.notes, *unusual, *_notes(taken)]
     capped_by = machine if outer is not own else None

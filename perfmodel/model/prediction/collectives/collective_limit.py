@@ -17,7 +17,7 @@ BETWEEN_NODES = 1.25
 """A collective waits for its adapters where twice as many would make it as many times as fast, or more."""
 FELT = 1.01
 """A limit of theirs binds where it would be as many times as fast without it."""
-ENDLESS = 10**6
+NO_LIMIT = 10**6
 """Connections by which neither the kernel nor a provider binds."""
 TCP_YEARS = "collectives of 2024"
 """From which the kernel's TCP is learned."""
@@ -46,7 +46,7 @@ def network_limit(
 
     if gain(nics=2 * point.nics) < BETWEEN_NODES:
         return None
-    if (link.passes_kernel or link.flow_bandwidth is not None) and gain(connections=ENDLESS) > FELT:
+    if (link.passes_kernel or link.flow_bandwidth is not None) and gain(connections=NO_LIMIT) > FELT:
         years = TCP_YEARS if by_library else TEXTBOOK_TCP_YEARS
         return connections_limit(link, point.connections, _kernel_rate(point, by_library), years)
     return None if point.capped_by is None else with_remedy(cap_words(point.capped_by), "machine")

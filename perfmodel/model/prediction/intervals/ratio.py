@@ -20,7 +20,7 @@ from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.link import Link
 from perfmodel.model.fitted.calibration import NORMAL_80
 from perfmodel.model.prediction.result import Interval, Prediction, Ratio
-from perfmodel.model.setting.anchor import SHARED_BY
+from perfmodel.model.setting.anchor import LAYOUT_OPTIONS
 
 RESULT = Path(__file__).with_name("ratio.json")
 COPIES, SHARED_OUT = "copies of a network", "a network that is shared out"
@@ -155,7 +155,7 @@ def variance_between(one: Job, other: Job, without: str | None = None) -> float:
     levels, unlike = levels_without(without), dict(zip(DISTANCES, distances(one, other), strict=True))
     lengths = [job.workload[1] or 1 for job in (one, other)]
     apart = {name: unlike[name] for name in NAMED} | {
-        "layout": sum(one.plan.get(name) != other.plan.get(name) for name in SHARED_BY) / 2,
+        "layout": sum(one.plan.get(name) != other.plan.get(name) for name in LAYOUT_OPTIONS) / 2,
         "world_size": unlike["world size"],
         "micro_batch_size": unlike["batch"],
         "sequence_length": abs(math.log(lengths[0] / lengths[1])),
