@@ -23,7 +23,7 @@ from perfmodel.model.transformers.job import Case, Job
 from perfmodel.model.transformers.levels import Update
 from perfmodel.model.transformers.many import evaluated
 from perfmodel.model.transformers.parameters import fitted
-from perfmodel.model.transformers.traffic import Row, moved, traffic_of
+from perfmodel.model.transformers.traffic import Row, scaled, traffic_of
 from perfmodel.model.transformers.uncertainty import Novelty, ends, novelty, widenings, with_open
 
 
@@ -82,7 +82,7 @@ def job_of_layouts(
 
     @cache
     def traffic() -> list[Row]:
-        return [moved(row, factor) for row in traffic_of(ranks, step, learned)]
+        return [scaled(row, factor) for row in traffic_of(ranks, step, learned)]
 
     fast = [bulk_bandwidth(link, constants) for link in (setting.inter_link, setting.intra_link)]
     job = Evaluated(

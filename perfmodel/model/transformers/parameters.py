@@ -1,4 +1,4 @@
-"""What is learned of training steps of transformers: each number's meaning, and what it is drawn towards."""
+"""The learned parameters of transformers' steps: meaning and prior of each."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Prior(NamedTuple):
-    """What is believed of a number before any measurement."""
+    """Prior of a parameter: a log-normal distribution, and the parameter's meaning."""
 
     mean: float
     spread: float
@@ -86,24 +86,24 @@ PARAMETERS: dict[str, Prior] = {
     "selective": Prior(0.45, 0.30, "of the products, that FSDP's selective checkpoints run again"),
 }
 """By name.  Means and spreads come from the algebra, from NVIDIA's and PyTorch's documentation and from a
-prototype that was shaped with the measured runs in view; the spreads let the fit move them.  Which sources
-each rests on, and its mean without them, ``perfmodel.model.fitted.learned`` says."""
+prototype that was shaped with the measured runs in view; the spreads let the fit move them.  The sources of
+each, and its mean without them, are in ``perfmodel.model.fitted.learned``."""
 
 Values = Mapping[str, Any]
 """Parameters by name."""
 
 
 OF_ALL_NETWORKS = ("contention",)
-"""Constants of ``Calibration`` that hold for a step of a transformer as for any other."""
+"""Constants of ``Calibration`` that apply to all networks, transformers included."""
 
 
 @cache
 def shared() -> dict[str, float]:
-    """Return what the runs of all networks say: half rates of products, and ``OF_ALL_NETWORKS``.
+    """Return the parameters learned from all networks: half rates of products, and ``OF_ALL_NETWORKS``.
 
-    They are those of the fit to data-parallel training.  Where a product reaches half its rate (half_depth
-    56, half_work 4,330) runs of transformers come to 63 and 4,160 from the same priors; sources that are
-    left out are missed by as much.
+    They come from the fit to data-parallel training.  For the sizes at which a product reaches half its rate
+    (half_depth 56, half_work 4,330) a fit to runs of transformers gives 63 and 4,160 from the same priors,
+    with equal errors on sources left out.
     """
     known = calibration()
     return known.efficiency.half_rates | {name: getattr(known, name) for name in OF_ALL_NETWORKS}
@@ -127,12 +127,12 @@ def scores_of(means: Mapping[str, float]) -> Array:
 
 
 def neutral_scores(seen: Collection[str] | None = None) -> Array:
-    """Return the standard scores of the neutral means, 0 of other priors, as ``learned.neutral_means``."""
+    """Return the standard scores of ``learned.neutral_means``, 0 for other parameters."""
     return scores_of(neutral_means(TRANSFORMERS, seen))
 
 
 class Fitted(NamedTuple):
-    """The shipped fit."""
+    """Learned parameters of transformers and the errors of the fit."""
 
     parameters: Mapping[str, float]
     spreads: Mapping[str, float]
@@ -143,20 +143,20 @@ class Fitted(NamedTuple):
     software_spread: float
     """The same among software."""
     accelerators: frozenset[str]
-    """Those whose runs were learned from."""
+    """Accelerators of the runs that were fitted."""
     stacks: frozenset[str]
-    """Stacks whose runs were learned from."""
+    """Software of the runs that were fitted."""
 
 
 def fitted() -> Fitted:
-    """The fit that comes with the package; its numbers are traced where an evaluation is."""
+    """Return the shipped fit, with traced numbers during a traced evaluation."""
     trace = TRACE.get()
     return shipped() if trace is None else trace.learned.get(TRANSFORMERS, shipped())
 
 
 @cache
 def shipped() -> Fitted:
-    """Return the fit that comes with the package, never traced, and read once."""
+    """Return the shipped fit with plain numbers, read once."""
     table = of_transformers()
     parameters = {name: table["parameters"][name] for name in PARAMETERS} | shared()
     return Fitted(
