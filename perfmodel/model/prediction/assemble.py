@@ -35,13 +35,13 @@ from perfmodel.model.step.communication import choice_note
 from perfmodel.model.step.evaluate import Step, evaluate, outcome
 from perfmodel.model.step.parts import (
     alone_time,
-    best_way,
     communicates,
     computation_of,
     merging_cost,
     peak_time,
     scaled,
     whole_batch,
+    with_cheapest_exchange,
     work_alone,
 )
 from perfmodel.model.step.stragglers import spread_note
@@ -270,7 +270,11 @@ def _warnings(
 
 def _chosen(setting: Setting, step: Step, constants: Calibration) -> list[str]:
     """Say which algorithm was chosen, where somebody asked for a choice."""
-    way = best_way(setting, step.work, step.fabric, constants) if communicates(setting) else setting
+    way = (
+        with_cheapest_exchange(setting, step.work, step.fabric, constants)
+        if communicates(setting)
+        else setting
+    )
     if (one := way.scenario.algorithm) != setting.scenario.algorithm:
         return [f"--algorithm {setting.scenario.algorithm} chose {one} for every message"]
     chosen = choice_note(way, step.work, step.fabric, merging_cost(setting, constants))

@@ -13,7 +13,7 @@ from perfmodel.model.prediction.memory_odds import odds_of
 from perfmodel.model.prediction.open_options import not_stated
 from perfmodel.model.prediction.result import DeviceMemory, Memory
 from perfmodel.model.setting.resolve import Setting
-from perfmodel.model.step.memory import Need, memory_of, of_the_others
+from perfmodel.model.step.memory import Need, memory_of, other_accelerators_rows
 
 if TYPE_CHECKING:
     from perfmodel.model.transformers.job import Job
@@ -75,7 +75,7 @@ def unfit(setting: Setting, constants: Calibration) -> str | None:
 
 def _devices(setting: Setting, rows: dict[str, float]) -> list[DeviceMemory]:
     """The memory of the first accelerator and of the others, where they differ."""
-    others = of_the_others(setting, rows)
+    others = other_accelerators_rows(setting, rows)
     if others is None:
         return []
     return [

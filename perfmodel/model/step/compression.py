@@ -1,4 +1,4 @@
-"""What a compressed gradient is: bytes to send, the collective they need, and the time to code them."""
+"""Compressed gradients: bytes to send by each collective, and the work to encode and decode them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from perfmodel.workloads.workload import Workload
 
 VALUE_BYTES: Final = 4
 BUCKET_BYTES: Final = 25 << 20
-"""Of PyTorch's DistributedDataParallel, whose hooks compress a bucket at once."""
+"""Bucket of PyTorch's DistributedDataParallel, whose hooks compress a bucket at once."""
 NORM_BUCKET: Final = 512
 """Elements of QSGD that share a norm."""
 SELECTION: Final = 4.8
@@ -50,17 +50,17 @@ ASSUMED: Final = (
 
 
 class Gradient(NamedTuple):
-    """A network's gradient, as compression sees it."""
+    """The tensors of a network's gradient, as matrices and vectors."""
 
     matrices: tuple[tuple[float, float], ...]
     """Rows and columns of each tensor with more than one dimension."""
     vector_elements: float
-    """Of all others, which low-rank products leave as they are."""
+    """Elements of all other tensors, which low-rank compression does not compress."""
     tensors: int
 
     @property
     def elements(self) -> float:
-        """Numbers in all."""
+        """Total number of elements."""
         return sum(rows * columns for rows, columns in self.matrices) + self.vector_elements
 
 
@@ -72,7 +72,10 @@ def gradient_of(workload: Workload) -> Gradient:
     sizes = iter(workload.tensor_elements.tolist())
     for layer in workload.layers:
         columns = layer.gemm_columns * layer.gemm_count
-        if not columns and layer.kind in ("embedding", "other"):  # rows as wide as what reads them
+        if not columns and layer.kind in (
+            "embedding",
+            "other",
+        ):  # rows as wide as the product that reads them
             columns = next((width for width in widths if sum(layer.tensors) % width == 0), 0.0)
         for whole, elements in zip(layer.tensors, sizes, strict=False):
             if columns and whole > columns and whole % columns == 0:
@@ -83,41 +86,41 @@ def gradient_of(workload: Workload) -> Gradient:
 
 
 def square_gradient(message_bytes: float) -> Gradient:
-    """Return a gradient of so many bytes of which nothing else is known: one square matrix."""
+    """Return a gradient of ``message_bytes`` bytes with unknown tensors: one square matrix."""
     side = sqrt(message_bytes / VALUE_BYTES)
     return Gradient(((side, side),), 0.0, 1)
 
 
 class Coding(NamedTuple):
-    """Work of encoding or decoding."""
+    """Work of encoding or decoding on an accelerator."""
 
     traffic: Any
-    """Of the accelerator's memory [B]."""
+    """Memory traffic [B]."""
     kernels: Any
     searched: Any = 0.0
-    """Read in a search that was measured: it takes what the nominal bandwidth does [B]."""
+    """Traffic of a measured search, at the nominal bandwidth [B]."""
 
 
 class Coded(NamedTuple):
-    """A compressed gradient."""
+    """A compressed gradient: messages, coding work and variance."""
 
     messages: tuple[Any, ...]
-    """Bytes that one rank contributes to each collective, one after another."""
+    """Bytes that one rank contributes to each collective, in order."""
     encode: Coding
     decode: Coding
     variance: Any
-    """Bound on the variance that rounding adds, over the squared norm; None where none is known."""
+    """Bound on the variance that quantization adds, over the squared norm; None if unknown."""
 
     @property
     def bytes(self) -> Any:
-        """Bytes of one rank in all."""
+        """Total bytes of one rank."""
         return sum(self.messages)
 
 
 def coded(
     scheme: Scheme, gradient: Gradient, group_size: int, software_year: int = PARALLEL_SELECTION
 ) -> Coded:
-    """Return a gradient compressed on each of ``group_size`` ranks, by software of a year."""
+    """Return a gradient compressed by a scheme on each of ``group_size`` ranks, with software of a year."""
     result = _CODED[scheme.name](gradient, group_size, given(scheme.value, "compression", "the scenario"))
     if scheme.name != "topk":
         return result
@@ -126,15 +129,17 @@ def coded(
 
 
 def coding_time(coding: Coding, setting: Setting, constants: Calibration) -> Any:
-    """Return how long the accelerator of a setting codes [s].
+    """Return the time of coding on a setting's accelerator [s].
 
     Its kernels stream memory as those of an optimizer do, launched by the same software.
     """
     chip, learned = setting.accelerator, constants.efficiency
     bandwidth = chip.memory_bandwidth.value
-    at = rates_of(setting.workload, arithmetic(setting), bandwidth, learned, conditions(setting))
-    on_device = update_on_device(coding.traffic / bandwidth, at.update, coding.kernels, learned.kernel_floor)
-    coding_alone = paced_time(on_device, coding.kernels * learned.dispatch_time) * at.effect
+    rates = rates_of(setting.workload, arithmetic(setting), bandwidth, learned, conditions(setting))
+    on_device = update_on_device(
+        coding.traffic / bandwidth, rates.update, coding.kernels, learned.kernel_floor
+    )
+    coding_alone = paced_time(on_device, coding.kernels * learned.dispatch_time) * rates.effect
     return ops.number(coding_alone + coding.searched / bandwidth)
 
 
@@ -160,7 +165,7 @@ def _top_k(gradient: Gradient, group_size: int, density: float) -> Coded:
     sent = top_k_bytes(gradient.elements, density)
     return Coded(
         (sent,),
-        # gradient and what was left out are added (3), searched, and cleared where they are sent
+        # gradient and compression error are added (3), searched, and cleared where they are sent
         Coding(_traffic(gradient, 3, sent, 2), 8 * gradient.tensors),
         Coding(_traffic(gradient, 1, sent, 2 * group_size), 2 * gradient.tensors),
         None,
@@ -180,7 +185,7 @@ def _random_k(gradient: Gradient, group_size: int, density: float) -> Coded:
 def _quantized(
     sent: Any, gradient: Gradient, group_size: int, traversals: float, kernels: int, variance: Any
 ) -> Coded:
-    """Fewer bits for each element: read so often and written once; everybody's are added up."""
+    """Return a quantized gradient, read ``traversals`` times; decoding sums the gradients of all ranks."""
     return Coded(
         (sent,),
         Coding(_traffic(gradient, traversals, sent), kernels * gradient.tensors),
@@ -212,7 +217,7 @@ def _one_bit(gradient: Gradient, group_size: int, value: float) -> Coded:
 
 
 def _power(gradient: Gradient, group_size: int, rank: float) -> Coded:
-    """Two all-reduces, of a tall and of a wide factor; what is smaller than its factors goes as it is."""
+    """Return PowerSGD's two all-reduces, of tall and wide factors; small matrices stay uncompressed."""
     tall = wide = 0.0
     whole, count = gradient.vector_elements, 0
     for rows, columns in gradient.matrices:
@@ -223,7 +228,7 @@ def _power(gradient: Gradient, group_size: int, rank: float) -> Coded:
     sent = VALUE_BYTES * (tall + wide)
     return Coded(
         (VALUE_BYTES * (tall + whole), VALUE_BYTES * wide),
-        # what was left out is added (3); each product reads the matrix; columns are made orthogonal
+        # the compression error is added (3); each product reads the matrix; columns are made orthogonal
         Coding(_traffic(gradient, 5, sent, 3), (6 + 4 * rank) * count),
         Coding(_traffic(gradient, 3, sent), 2 * count),
         None,

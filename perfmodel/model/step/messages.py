@@ -1,4 +1,4 @@
-"""Which gradients travel together, and when each message is ready."""
+"""Merging of gradients into messages, and the time when each message is ready."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ if TYPE_CHECKING:
 
 
 MERGED = "merged"
-"""Neighbours merged so that the iteration ends first; one of the ways among which ``optimal`` chooses."""
+"""Overlap that merges neighbours for the least iteration time; one of the candidates of ``optimal``."""
 FIRST_LAYER = np.zeros(1, dtype=np.intp)
-"""All gradients are there when the first layer's backward pass is done."""
+"""The layer whose backward pass completes all gradients."""
 
 
 class Messages(NamedTuple):
-    """Gradients as they are sent, in the order they become ready."""
+    """Messages of gradients, in the order in which they become ready."""
 
     message_bytes: Array
     """Shape (messages,)."""
     ready_times: Array
-    """Since the backward pass began [s], shape (..., messages) with the leading axes of the work."""
+    """Since the start of the backward pass [s], shape (..., messages), leading axes of the work."""
 
 
 class _Gradients(NamedTuple):
-    """Every gradient tensor, in the order they become ready: the reverse of registration."""
+    """Gradient tensors, in the order in which they become ready: the reverse of registration."""
 
     tensor_bytes: Array
     """Shape (tensors,)."""
     layer: NDArray[np.intp]
-    """Whose backward pass makes each, in forward order, shape (tensors,)."""
+    """Layer whose backward pass computes each, in forward order, shape (tensors,)."""
 
 
 @remembered(maxsize=256)
@@ -55,7 +55,7 @@ def _gradients(workload: Workload, element_bytes: int) -> _Gradients:
 
 @remembered(maxsize=256)
 def _bucketed(workload: Workload, element_bytes: int) -> _Gradients:
-    """The same, merged as DistributedDataParallel does; a bucket is ready with its last tensor."""
+    """Return the gradients merged as in DistributedDataParallel; a bucket is ready with its last tensor."""
     tensors = _gradients(workload, element_bytes)
     return _merged(tensors, ddp_buckets(tensors.tensor_bytes))
 
@@ -70,16 +70,16 @@ def _merged(tensors: _Gradients, group: NDArray[np.intp]) -> _Gradients:
 def messages(
     setting: Setting, work: Computation, time: Callable[[Array], Array], hiding_cost: float = 0.0
 ) -> Messages:
-    """Return the gradients of one iteration as they are sent.
+    """Return the messages of one iteration's gradients.
 
     Parameters
     ----------
-    setting : its ``overlap`` says how they are merged
-    work : the backward pass that makes them
-    time : of messages on their own [s], given their bytes
-    hiding_cost : computation lost for each second hidden; what merging for the least time weighs
+    setting : whose ``overlap`` determines how gradients are merged
+    work : times of the backward pass
+    time : returns the time of messages without overlap [s], given their bytes
+    hiding_cost : computation lost for each second hidden, for merging by least time
 
-    ``fused`` and ``merged`` go by the times of one setting, so they take no arrays of work.
+    ``fused`` and ``merged`` depend on the times of one setting and do not accept arrays.
     """
     overlap, element = setting.overlap, setting.format.gradient_bytes
     backward = work.backward_by_layer
@@ -108,5 +108,5 @@ def messages(
 
 
 def layer_bytes(setting: Setting) -> Array:
-    """Gradient bytes of every layer, in forward order, shape (layers,)."""
+    """Return the gradient bytes of every layer, in forward order, shape (layers,)."""
     return setting.format.gradient_bytes * setting.workload.column("parameters")

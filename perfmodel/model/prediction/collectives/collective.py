@@ -27,7 +27,7 @@ from perfmodel.model.prediction.collectives.nccl_choice import nccl_ways
 from perfmodel.model.prediction.result import Interval
 from perfmodel.model.setting.rings import check_rings, filled_racks
 from perfmodel.model.setting.torus import check_torus
-from perfmodel.model.step.all_reduce import ONLY_WHEN_ASKED, all_reduce_times
+from perfmodel.model.step.all_reduce import ONLY_ON_REQUEST, all_reduce_times
 from perfmodel.model.step.fabric import Fabric
 from perfmodel.model.step.layout import Group
 from perfmodel.model.step.ports import port_limits, ring_bandwidth
@@ -182,7 +182,7 @@ def _timed(name: str, algorithm: str, fabric: Point, message_bytes: float) -> Co
     times = {known: float(time(message_bytes)) for known, time in _textbook(name, fabric).items()}
     if algorithm == "best":
         others = [(time, known, None) for known, time in times.items()]
-        ways = [way for way in (*by_library, *others) if way[1] not in ONLY_WHEN_ASKED]
+        ways = [way for way in (*by_library, *others) if way[1] not in ONLY_ON_REQUEST]
         return _result(name, fabric, message_bytes, sorted(ways, key=lambda way: way[0]))
     if algorithm not in times:
         if algorithm == "nvls" and fabric.nodes > 1:
