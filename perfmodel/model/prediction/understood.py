@@ -1,4 +1,4 @@
-"""The question as it was understood: what a prediction says of its scenario."""
+"""The scenario of a prediction, with every default filled in."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def understood(setting: Setting) -> dict[str, object]:
-    """The scenario with every default filled in, and what follows from it; a ``Scenario`` takes it back."""
+    """Return the scenario with every default filled in and its implications; ``Scenario`` accepts it."""
     filled = setting.scenario.__dict__ | {
         "accelerator": setting.accelerator.id,
         "node": setting.node.id,
@@ -56,7 +56,7 @@ def understood(setting: Setting) -> dict[str, object]:
     if setting.layout is not None:
         filled |= {"overlap": None, **_of_layout(setting.layout)}
     if setting.profile is not None and setting.profile.measures_input:
-        # the measured wait stands, unless it was asked for other workers
+        # the measured wait applies, unless the scenario states other workers
         filled |= {name: getattr(setting.scenario, name) for name in ("loader_workers", "storage")}
     return filled
 

@@ -1,4 +1,4 @@
-"""What measured runs of a transformer do to its interval, and in words to its time."""
+"""Effects of measured runs of a transformer on its interval, and notes on them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from perfmodel.model.transformers.levels import Run, Update, is_same, traits_of,
 from perfmodel.model.transformers.uncertainty import Novelty, why_wider
 
 IMPLAUSIBLE = 2.0
-"""Measured over predicted time, or the reverse, that hardly any of the measured runs has."""
+"""Ratio of measured and predicted time that hardly any measured run exceeds."""
 
 
 def narrowed(setting: Setting, new: Novelty, start: Update) -> tuple[float, list[str], float]:
-    """Return the spread that runs leave of a job's error, why it is wide, and the ledger's factor in it."""
+    """Return the spread of a job's error after runs, reasons for its width, and the ledger's factor in it."""
     job, factor = traits_of(setting), new.scale.factor
 
     def left(each: Novelty) -> float:
@@ -39,18 +39,18 @@ def remarks(
     time: float,
     least_time: float,
 ) -> list[str]:
-    """Return what a prediction owes to measured runs, and whether that can be.
+    """Return notes on the effects of measured runs on a prediction, and warnings of implausible ones.
 
     Parameters
     ----------
-    setting, start : the job, and what runs say of it
-    spreads : standard deviation of its error without the runs, and with them
-    constants : beside which the runs were predicted
-    time, least_time : predicted with the runs, and the least that physics allows [s]
+    setting, start : the job, and its update by the runs
+    spreads : standard deviations of its error without and with the runs
+    constants : with the own runs of a calibration file
+    time, least_time : predicted with the runs, and the physical lower bound [s]
     """
     lines, caveats = [], []
     anchors = parse_anchors(str(setting.scenario.anchor)) if setting.measured else []
-    known = start.runs[len(start.runs) - len(anchors) :]  # after those of a file
+    known = start.runs[len(start.runs) - len(anchors) :]  # after those of a calibration file
     for run, anchor, each in zip(setting.measured, anchors, known, strict=True):
         measured = float(anchor.iteration_time(run.global_batch_size, run.workload.sequence_length))
         ratio = math.exp(each.miss)
