@@ -162,6 +162,7 @@ def bandwidth(ranks: Ranks, p: Values, algorithm: str = "auto") -> Any:
 
 
 def _not(flag: Any) -> Any:
+    """Return the negation of a flag, or of an array of flags."""
     return not flag if isinstance(flag, bool) else ~flag
 
 

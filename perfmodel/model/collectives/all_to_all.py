@@ -29,15 +29,16 @@ def curve(ranks: Ranks, p: Values, by_pcie: bool) -> Curve:
         between = rates.exchange_bandwidth(between, p["net_exchange_share"], ranks.nodes, ranks.per_node)
         one_way = rates.slower_bandwidth(one_way, between)
         strength = grown_ramp(strength, p["ramp_nodes"], ranks.nodes)
-    start = quick = _start(ranks, p, 1.0)
+    start = quick = _start_time(ranks, p, 1.0)
     if ranks.several and ranks.low_latency is not True:
-        start = ops.where(ranks.low_latency, quick, _start(ranks, p, p["simple_between"]))
+        start = ops.where(ranks.low_latency, quick, _start_time(ranks, p, p["simple_between"]))
     chunk = latencies.chunk_latency(quick, start)
     bend = (p["bend"] if ranks.several else p["bend_inside"]) * chunk
     return Curve(start, rates.gather_byte_time(one_way, n), ramp_of(strength, chunk), bend)
 
 
-def _start(ranks: Ranks, p: Values, between: Any) -> Any:
+def _start_time(ranks: Ranks, p: Values, between: Any) -> Any:
+    """Return the start time of an all-to-all [s]; ``between`` is a factor on the round trip."""
     trip = ranks.round_trip_time * between
     n = ranks.nodes * ranks.per_node
     return latencies.exchange_start_time(ranks.launch_time, p["hop_exchange"], p["net_exchange"], trip, n)

@@ -94,7 +94,7 @@ def _curve(at: Place, p: Values) -> Curve:
 
 def _chain_curve(at: Place, p: Values) -> Curve:
     """Return the curve of a broadcast or a send-receive: a chain of sends without acknowledgement."""
-    several, start_costs = _several(at), _start_of(at, p)
+    several, start_costs = _several(at), _start_at(at, p)
     quick = _chain_start_time(at, start_costs, p)
     slow = (
         _chain_start_time(at, start_costs, p, p["simple_inside"], p["simple_between"]) if several else quick
@@ -125,7 +125,7 @@ def _of(table: Any, index: Any) -> Any:
 
 def ranks_of(at: Place, p: Values) -> Ranks:
     """Return the ranks, rates and latencies of an all-reduce at a place."""
-    start_costs, several = _start_of(at, p), _several(at)
+    start_costs, several = _start_at(at, p), _several(at)
     return Ranks(
         per_node=at.per_node,
         nodes=at.nodes,
@@ -200,7 +200,8 @@ def start_of(
     )
 
 
-def _start_of(at: Place, p: Values) -> Start:
+def _start_at(at: Place, p: Values) -> Start:
+    """Return the latencies of a library's collectives at a place."""
     known = at.generation, at.hop, at.is_built_in, at.has_low_latency
     return start_of(
         _several(at), at.interconnect == SWITCH, *known, [p[name] for name in LATENCIES.values()], p

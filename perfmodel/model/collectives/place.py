@@ -180,7 +180,7 @@ def place_of(point: Point) -> Place:
     )
     between: tuple[Any, ...] = (0, True, 0.0, 1.0, 1.0, 1.0, True, True)
     if point.nodes > 1 and point.inter_link is not None:
-        between = _between(point, point.inter_link)
+        between = _network_numbers(point, point.inter_link)
     return Place(*(*within, *between, point.year, point.sockets, kernel_growth(point.connections)))
 
 
@@ -192,7 +192,8 @@ def kernel_growth(connections: int) -> float:
     return growth  # type: ignore[no-any-return]
 
 
-def _between(point: Point, outer: Link) -> tuple[Any, ...]:
+def _network_numbers(point: Point, outer: Link) -> tuple[Any, ...]:
+    """Return the fields of ``Place`` about the network between nodes."""
     rate, adapters = outer.bandwidth.value / point.slowdown, ops.number(point.nics)
     port = _port(outer, rate, point.connections)
     if point.collective == "send-receive" and point.lone_bandwidth is not None:
@@ -234,6 +235,7 @@ def port_share(link: Link) -> str | None:
 
 
 def _transport(link: Link) -> str:
+    """Return the entry of ``TRANSPORTS`` of a link."""
     if link.one_sided:
         return "one-sided"
     kind = "roce" if link.kind == "rdma" else link.kind

@@ -172,7 +172,7 @@ def read_calibration(path: Path | str) -> Calibration:
         with another version of the shipped fit
     """
     try:
-        fitted = _read(path)
+        fitted = _read_fit(path)
         if isinstance(fitted, dict) and "effects" in fitted:
             from perfmodel.model.fitted.own_effects import effects_of, fingerprint
 
@@ -192,7 +192,8 @@ def read_calibration(path: Path | str) -> Calibration:
         raise refusal("calibration.malformed", error=str(error)).under(path) from None
 
 
-def _read(path: Path | str) -> Any:
+def _read_fit(path: Path | str) -> Any:
+    """Read a calibration file, with its own error for a TOML file."""
     try:
         return read_json(path, LARGEST_TEXT, "what perfmodel calibrate writes")
     except InputError as error:
@@ -202,6 +203,7 @@ def _read(path: Path | str) -> Any:
 
 
 def _is_toml(path: Path | str) -> bool:
+    """Return whether a file is readable TOML."""
     try:
         return bool(read_toml(path))
     except InputError:
@@ -232,6 +234,7 @@ def calibrated(path: str, profile: str | None = None) -> Calibration:
 
 @lru_cache(maxsize=16)
 def _read_once(path: str, links_only: bool, changed: int, size: int) -> Calibration:
+    """Read a calibration file; the time and size of the file are part of the cache's key."""
     read = read_calibration(path)
     return read if read.own is None or not links_only else with_own_effects(read, read.own.of_links())
 

@@ -96,7 +96,7 @@ class Efficiency:
         self._log, self._own = dict(logarithms), own
         self.borrowed = dict(borrowed or {})
         """Substitutes for effects that were not learned, by the same names."""
-        get = self._get
+        get = self._logarithm
         self.slowdown = np.exp([[get(f"slowdown/{u}/{c}") for c in CLASSES] + [0.0] for u in UNITS])
         """Slowdown of a very large product, shape (units, classes + 1); the last column is for other work."""
         self.traffic = np.exp([get(f"traffic/{kind}") for kind in KINDS])
@@ -124,7 +124,8 @@ class Efficiency:
             for column, group in enumerate(GROUPS)
         }
 
-    def _get(self, name: str) -> float:
+    def _logarithm(self, name: str) -> float:
+        """Return the logarithm of a learned number, 0 if it was not learned."""
         return self._log.get(name, 0.0)
 
     def with_own_effects(self, own: OwnEffects) -> Efficiency:
@@ -155,7 +156,7 @@ class Efficiency:
 
     def effects(self, on: EffectInputs) -> Effects:
         """Return the factors of a configuration."""
-        get, architecture = self._get, on.architecture
+        get, architecture = self._logarithm, on.architecture
         own = 0.0 if self._own is None else self._own.computation(on)
         network = f"workload/{on.workload}"
         logarithms = (

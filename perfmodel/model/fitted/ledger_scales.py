@@ -72,6 +72,7 @@ class Scale(NamedTuple):
 
     @property
     def _says(self) -> str:
+        """Return the number of sources with a verb, as text."""
         return "1 source says" if self.sources == 1 else f"{self.sources or 'no'} sources say"
 
     @property
@@ -103,6 +104,7 @@ class Scale(NamedTuple):
 
 @cache
 def _scales() -> Mapping[tuple[str, str], Scale]:
+    """Return the ledger's scales by kind of prediction and class of jobs."""
     table = json.loads(RESULT.read_text("utf-8"))["scales"]
     return {
         (kind, each): Scale(of["factor"], of["sources"])
@@ -170,7 +172,7 @@ def left_open(kind: str, options: Mapping[str, Any], spread: Any) -> list[Open]:
     >>> framework.factor > 1 and round(framework.factor * (1 - framework.narrows), 9) == 1
     True
     """
-    table, before, result = _facts()[kind], spread**2, []
+    table, before, result = _option_facts()[kind], spread**2, []
     variances = _variances(kind, options)
     whole = before + sum(variances.values())
     for option, variance in variances.items():
@@ -196,18 +198,20 @@ def wider_by_open(kind: str, options: Mapping[str, Any], spread: Any) -> Any:
 
 
 def _variances(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    table = _facts()[kind]
+    """Return the variance that each option left to its default adds, by option."""
+    table = _option_facts()[kind]
     known = [(option, is_open) for option, is_open in options.items() if option in table]
     return {option: table[option]["deviation"] ** 2 * is_open for option, is_open in known}
 
 
 def worth_stating(kind: str) -> list[str]:
     """Return the options that narrow the interval of a kind of prediction if they are stated."""
-    return list(_facts()[kind])
+    return list(_option_facts()[kind])
 
 
 @cache
-def _facts() -> Mapping[str, Mapping[str, Any]]:
+def _option_facts() -> Mapping[str, Mapping[str, Any]]:
+    """Return the learned deviations of options left to their defaults, by kind of prediction and option."""
     table: Mapping[str, Mapping[str, Any]] = json.loads(RESULT.read_text("utf-8"))["facts"]
     return table
 

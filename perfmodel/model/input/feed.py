@@ -64,7 +64,7 @@ def feed_of(
         storage_bandwidth=storage(stored),
         storage_requests=storage_requests(stored) if single else math.inf,
         cache_bandwidth=storage(CACHE),
-        host_memory_bytes=_cache(scenario, workload, node),
+        host_memory_bytes=_cache_bytes(scenario, workload, node),
         decoder=_decoder(scenario, workload, accelerator, warnings),
         ahead=ahead,
         pinned=pinned,
@@ -73,7 +73,8 @@ def feed_of(
     )
 
 
-def _cache(scenario: Scenario, workload: Workload, node: Node) -> float:
+def _cache_bytes(scenario: Scenario, workload: Workload, node: Node) -> float:
+    """Return the host memory in which samples may be cached [B]; 0 without a cache."""
     if scenario.cache == "none":
         return 0.0
     if node.host_memory_bytes is None:
@@ -86,6 +87,7 @@ def _cache(scenario: Scenario, workload: Workload, node: Node) -> float:
 def _decoder(
     scenario: Scenario, workload: Workload, accelerator: Accelerator, warnings: list[str]
 ) -> Decoder | None:
+    """Return the decoder that a scenario states; None for the framework's own."""
     name = scenario.decoder
     if name is None:
         return None

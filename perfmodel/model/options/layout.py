@@ -174,16 +174,16 @@ def check(layout: Layout, model: Architecture, sequence_length: int) -> None:
     InputError : heads, layers, positions, experts or micro-batches that do not divide
     """
     tensor, stages, chunks = layout.tensor_parallel, layout.pipeline_parallel, layout.virtual_stages
-    _divides("--tensor-parallel", tensor, "heads", model.heads)
+    _refuse_remainder("--tensor-parallel", tensor, "heads", model.heads)
     if stages * chunks > model.layers:
         raise refusal("layout.stages", stages=stages, chunks=chunks, layers=model.layers)
     if chunks > 1 and stages > 1 and layout.accumulation_steps % stages:
         raise refusal("layout.chunks", accumulation_steps=layout.accumulation_steps, stages=stages)
-    _divides("--context-parallel", layout.context_parallel, "tokens of a sequence", sequence_length)
+    _refuse_remainder("--context-parallel", layout.context_parallel, "tokens of a sequence", sequence_length)
     if layout.expert_parallel > 1:
         if not model.experts:
             raise refusal("layout.no_experts")
-        _divides("--expert-parallel", layout.expert_parallel, "experts", model.experts)
+        _refuse_remainder("--expert-parallel", layout.expert_parallel, "experts", model.experts)
         if layout.replicas % layout.expert_parallel:  # tensor-parallel ranks share each expert's products
             raise refusal("layout.experts", expert_parallel=layout.expert_parallel, replicas=layout.replicas)
 
@@ -217,6 +217,7 @@ def caveats(layout: Layout, model: Architecture) -> list[str]:
     return remarks
 
 
-def _divides(name: str, degree: int, what: str, whole: int) -> None:
+def _refuse_remainder(name: str, degree: int, what: str, whole: int) -> None:
+    """Refuse a degree that does not divide a count."""
     if whole % degree:
         raise refusal("layout.degree", name=Words(name), degree=degree, whole=whole, what=what)

@@ -107,4 +107,5 @@ def _nearest_multiple(number: int, factor: int) -> int:
 
 
 def _log_distance(one: int, other: int) -> float:
+    """Return the absolute logarithm of the ratio of two numbers."""
     return abs(math.log(one / other))

@@ -106,7 +106,7 @@ def predict(
         scenario = scenario_from(scenario, options)
     setting, constants = settled(scenario, Catalogue.of(catalogue), constants_of(constants))
     if setting.layout is None:
-        return checked(_predicted, setting, constants)
+        return checked(_data_parallel_prediction, setting, constants)
     from perfmodel.model.prediction.shared import shared_prediction
 
     try:
@@ -128,17 +128,18 @@ def settled(
     """
     scenario = scenario_of(scenario)
     if scenario.calibration is not None:
-        return _with_calibration(scenario, catalogue)
+        return _settled_with_calibration(scenario, catalogue)
     if scenario.profile is None:
         if scenario.anchor is not None and not scenario.anchor.strip().endswith("@1"):
             from perfmodel.model.prediction.intervals.node_anchor import anchored_setting
 
             return anchored_setting(scenario, catalogue, constants), constants
         return resolve(scenario, catalogue), constants
-    return _with_profile(scenario, catalogue, constants)
+    return _settled_with_profile(scenario, catalogue, constants)
 
 
-def _with_calibration(scenario: Scenario, catalogue: Catalogue) -> tuple[Setting, Calibration]:
+def _settled_with_calibration(scenario: Scenario, catalogue: Catalogue) -> tuple[Setting, Calibration]:
+    """Return setting and constants of a scenario with a calibration file of own runs."""
     from perfmodel.model.prediction.intervals.own_runs import job_key, remark
 
     path = str(scenario.calibration)
@@ -178,9 +179,10 @@ def _measured_itself(
     return anchored._replace(repeat=Repeat(None, noise))
 
 
-def _with_profile(
+def _settled_with_profile(
     scenario: Scenario, catalogue: Catalogue, constants: Calibration
 ) -> tuple[Setting, Calibration]:
+    """Return setting and constants of a scenario with a measured profile."""
     from perfmodel.model.setting.profile import read_profile
     from perfmodel.model.step.profiled import completed, defaults_of, warnings_of, with_profile
 
@@ -213,7 +215,8 @@ def time_of(setting: Setting, constants: Calibration) -> float:
     return float(outcome(setting, constants).iteration_time)
 
 
-def _predicted(setting: Setting, constants: Calibration) -> Prediction:
+def _data_parallel_prediction(setting: Setting, constants: Calibration) -> Prediction:
+    """Return the prediction of a data-parallel job."""
     step = evaluate(setting, constants)
     plain: dict[str, Any] = {name: float(getattr(step, name)) for name in TIMES}
     step = step._replace(**plain, terms={name: float(time) for name, time in step.terms.items()})
@@ -309,6 +312,7 @@ def _cautions(setting: Setting, step: Step, job: Evaluated, constants: Calibrati
 
 
 def _too_fast(iteration_time: float, least_time: float) -> str:
+    """Return the warning of an iteration below the physical lower bound."""
     return (
         f"{show(iteration_time, 's')} is less than the {show(least_time, 's')} that peaks and links allow: "
         f"check the unit and the batch of what was measured"

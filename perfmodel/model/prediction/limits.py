@@ -145,4 +145,5 @@ def with_remedy(words: str, limit: str) -> str:
 
 
 def _counted(count: int, what: str) -> str:
+    """Return a count with its noun, ``one`` for 1."""
     return f"one {what}" if count == 1 else f"{count} {what}s"

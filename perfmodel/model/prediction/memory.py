@@ -64,6 +64,7 @@ def memory_needed(setting: Setting, constants: Calibration, need: Need | None = 
 
 
 def _whole(number: Callable[[], Any]) -> int:
+    """Call a function and return its result as a whole number."""
     return int(number())
 
 

@@ -50,7 +50,7 @@ def node_cut(setting: Setting) -> Cut:
     limit, joined, groups = machine_limit(setting), setting.nodes_per_domain, setting.domains
     group = NODE if ops.holds(groups == setting.nodes) else DOMAIN
     per_domain, nics = setting.accelerators_per_domain, setting.nics * joined
-    cut = _adapters(groups, per_domain, setting.inter_link, nics, group)
+    cut = _adapter_cut(groups, per_domain, setting.inter_link, nics, group)
     if limit is None or ops.holds(limit * joined >= cut.bandwidth):
         return cut
     words, *parts = cut.description
@@ -58,7 +58,8 @@ def node_cut(setting: Setting) -> Cut:
     return cut._replace(bandwidth=limit * joined, description=limited)
 
 
-def _adapters(groups: Any, members: Any, link: Link, nics: Any, group: str) -> Cut:
+def _adapter_cut(groups: Any, members: Any, link: Link, nics: Any, group: str) -> Cut:
+    """Return the cut through the adapters of every group."""
     # InfiniBand switches may reduce (SHARP)
     words = ("each {}'s {} x {}", group, nics, link.id)
     return Cut(groups, members, nics * link.bandwidth.value, link.kind == "infiniband", words, group)
@@ -110,7 +111,7 @@ def cuts_of(point: Point) -> list[Cut]:
         return [_own_links(point.group_size, point.link, None)]
     per_node = point.group_size / point.nodes
     group = NODE if point.nodes == point.hosts else DOMAIN
-    node = _adapters(point.nodes, per_node, point.inter_link, point.nics, group)
+    node = _adapter_cut(point.nodes, per_node, point.inter_link, point.nics, group)
     result = [_own_links(point.group_size, point.link, node), node]
     racks = point.racks
     if racks is not None and racks.nodes < point.nodes == point.hosts:

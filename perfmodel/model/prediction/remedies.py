@@ -174,17 +174,18 @@ def other_algorithm(setting: Setting, step: Step, constants: Calibration) -> lis
     named = setting.scenario.algorithm not in ("auto", "best")
     if setting.strategy != "all-reduce" or not named or not runs_nccl(setting.accelerator):
         return []
-    chosen = _option(setting, step, constants, algorithm="auto")
+    chosen = _option_remedy(setting, step, constants, algorithm="auto")
     return [chosen] if chosen.saves >= enough(step) else []
 
 
 def other_options(setting: Setting, step: Step, constants: Calibration) -> list[Remedy]:
     """Return the options of the exchange of gradients whose change saves enough."""
-    tried = [_option(setting, step, constants, **change) for change in _options(setting)]
+    tried = [_option_remedy(setting, step, constants, **change) for change in _alternative_options(setting)]
     return [option for option in tried if option.saves >= enough(step)]
 
 
-def _options(setting: Setting) -> Iterator[dict[str, Any]]:
+def _alternative_options(setting: Setting) -> Iterator[dict[str, Any]]:
+    """Yield changes of single options of the exchange of gradients."""
     averages = setting.updates is not None and setting.updates.kind.option == "local_steps"
     if setting.strategy != "data-parallel-single-process" and not averages:
         yield from (
@@ -201,7 +202,8 @@ def _options(setting: Setting) -> Iterator[dict[str, Any]]:
             yield {"server_shards": "even"}
 
 
-def _option(setting: Setting, step: Step, constants: Calibration, **change: Any) -> Remedy:
+def _option_remedy(setting: Setting, step: Step, constants: Calibration, **change: Any) -> Remedy:
+    """Return the change of an option as a remedy, with its saving."""
     changed = {name: value for name, value in change.items() if name != "algorithm"}
     scenario = setting.scenario.model_copy(update=change)
     time = evaluate(setting._replace(scenario=scenario, **changed), constants).iteration_time

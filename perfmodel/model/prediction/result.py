@@ -296,6 +296,7 @@ class Prediction(_Result):
 
 
 def _times(prediction: Prediction) -> str:
+    """Return the iteration time with its 80 % interval, as text."""
     time, interval = show(prediction.iteration_time, "s"), prediction.interval
     if interval is None:
         return time

@@ -105,10 +105,12 @@ def scaling_of(predictions: tuple[Prediction, ...]) -> Scaling:
 
 
 def _table(record: Interval | Ratio | None) -> dict[str, object] | None:
+    """Return the fields of a record as a dictionary; None for None."""
     return None if record is None else record.model_dump()
 
 
 def _row(prediction: Prediction, first: Prediction) -> ScalingRow:
+    """Return the row of a prediction; ``first`` is that of the first row."""
     interval = prediction.interval
     return ScalingRow(
         world_size=prediction.scenario["world_size"],
@@ -128,6 +130,7 @@ def _row(prediction: Prediction, first: Prediction) -> ScalingRow:
 
 
 def _gpus(prediction: Prediction) -> str:
+    """Return the number of accelerators of a prediction, as text."""
     return counted(prediction.scenario["world_size"], "GPU")
 
 

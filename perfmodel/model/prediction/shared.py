@@ -107,6 +107,7 @@ def _sent(rows: Callable[[], list[Row]]) -> list[Traffic]:
 
 
 def _placement(setting: Setting, layout: Layout) -> str:
+    """Return the placement of a job with its layout, as text."""
     return f"{placement(setting)}; {short(layout.words())}"
 
 
@@ -161,6 +162,7 @@ def _network_limit(setting: Setting, job: Job) -> str | None:
 
 
 def _verdict(result: Evaluated, network_limit: Callable[[], str | None]) -> str:
+    """Return the verdict: the largest bound, other large terms, and the network limit."""
     (most, head), whole_time = largest_bound(result), result.iteration_time
     others = {
         TERMS[name].label: float(time)

@@ -62,6 +62,7 @@ def _of_tables(setting: Setting, tables: Tables, step: Step) -> Traffic:
 
 
 def _collective(setting: Setting) -> str:
+    """Return the name of the collective of a job's gradients."""
     if setting.compression is not None:
         return setting.compression.kind.collective
     return "all-reduce" if setting.strategy == "all-reduce" else "push and pull"

@@ -54,13 +54,14 @@ def understood(setting: Setting) -> dict[str, object]:
     if setting.is_slice:
         filled["inter_link"] = None
     if setting.layout is not None:
-        filled |= {"overlap": None, **_of_layout(setting.layout)}
+        filled |= {"overlap": None, **_layout_options(setting.layout)}
     if setting.profile is not None and setting.profile.measures_input:
         # the measured wait applies, unless the scenario states other workers
         filled |= {name: getattr(setting.scenario, name) for name in ("loader_workers", "storage")}
     return filled
 
 
-def _of_layout(layout: Layout) -> dict[str, object]:
+def _layout_options(layout: Layout) -> dict[str, object]:
+    """Return the options of a layout with their values."""
     words = layout.words()
     return {name: words[name] for name in ("sharding", "recompute", "micro_batch_size")}

@@ -37,7 +37,7 @@ def verdict(setting: Setting, step: Step, constants: Calibration) -> str:
     better = _better(setting, ports, faster, step.fabric)
     bandwidth, latency = saved(setting, step, exchanges(setting, step, better, 2, constants), constants)
     limit = stated_limit(ports, binding, constants) if binding != "link" else ""
-    sentences = [head, _hidden(step), _savings(ports, limit, bandwidth, latency)]
+    sentences = [head, _hidden_text(step), _savings_text(ports, limit, bandwidth, latency)]
     sentences += [LIFTED_BY[binding]] if binding in LIFTED_BY else []
     if most == "communication-bound":
         known = max(bandwidth, latency)
@@ -76,7 +76,8 @@ def _better(setting: Setting, ports: Setting, faster: float, fabric: Fabric) -> 
     )
 
 
-def _hidden(step: Step) -> str:
+def _hidden_text(step: Step) -> str:
+    """Return, as text, the hidden share of communication and what the rest adds."""
     share, slowdown = (
         time / step.iteration_time for time in (step.exposed_communication_time, step.contention_time)
     )
@@ -87,7 +88,8 @@ def _hidden(step: Step) -> str:
     return f"{hidden:.0%} of communication is hidden{slows}, the rest adds {share:.1%}"
 
 
-def _savings(ports: Setting, limit: str, bandwidth: float, latency: float) -> str:
+def _savings_text(ports: Setting, limit: str, bandwidth: float, latency: float) -> str:
+    """Return, as text, the savings by more bandwidth or less latency of the main link or limit."""
     link = crossed_link(ports).id
     if not limit:
         return f"twice the bandwidth of {link} would save {part(bandwidth)}, half its latency {part(latency)}"

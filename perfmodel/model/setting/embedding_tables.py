@@ -22,6 +22,7 @@ TRAFFIC = 2
 
 
 def _is_table(layer: Layer) -> bool:
+    """Return whether a layer is an embedding table."""
     return layer.kind == "embedding" and layer.parameters > 0
 
 

@@ -181,7 +181,7 @@ def with_leaves(
         if reaches(f"{setting.workload.id}."):
             changed["workload"] = _workload(setting.workload, change)
         if has_layouts(setting.workload) and _reaches_transformers(reaches):
-            named = _named(constants.transformers, change, known)
+            named = _transformer_parameters(constants.transformers, change, known)
             constants = constants._replace(transformers=named)
     else:
         changed["layout"] = _layout(setting.layout, changed, change)
@@ -232,6 +232,7 @@ def _with(thing: Any, parts: dict[str, Any]) -> Any:
 
 
 def _bytes(table: Any, name: str, change: Change) -> Any:
+    """Return a table of bytes, of a number format or optimizer, with changed numbers."""
     parts = table._asdict().items()
     return _with(
         table, {part: change(value, f"{name}.{part}", OF_SCENARIO) for part, value in parts if value}
@@ -279,16 +280,18 @@ def _widths(workload: Workload, change: Change) -> dict[str, Any]:
 
 
 def _software(setting: Setting, change: Change) -> Any:
+    """Return the setting's software with a changed size of gradients."""
     facts = setting.framework
     travels: Any = change(facts.gradient_bytes, f"{setting.software}.gradient_bytes", OF_SOFTWARE)
     return _with(facts, {"gradient_bytes": travels})
 
 
 def _parameters(change: Change, reaches: Reaches, constants: Calibration) -> Any:
+    """Return the fit of transformers with changed parameters."""
     known = transformers.shipped()
     if not _reaches_transformers(reaches):
         return known
-    return _with(known, {"parameters": _named(known.parameters, change, constants)})
+    return _with(known, {"parameters": _transformer_parameters(known.parameters, change, constants)})
 
 
 def _reaches_transformers(reaches: Reaches) -> bool:
@@ -296,7 +299,11 @@ def _reaches_transformers(reaches: Reaches) -> bool:
     return any(map(reaches, ("transformers.", "efficiency.", "constants.")))
 
 
-def _named(parameters: Mapping[str, float], change: Change, constants: Calibration) -> dict[str, Any]:
+def _transformer_parameters(
+    parameters: Mapping[str, float], change: Change, constants: Calibration
+) -> dict[str, Any]:
+    """Return the parameters of transformers changed, each under the name of its source."""
+
     def changed(name: str, value: float) -> Any:
         if name.partition("/")[0] in SIZES:
             return change(value, f"efficiency.{name}", FITTED)
@@ -317,6 +324,7 @@ def _data(workload: Workload, change: Change) -> dict[str, Any]:
 
 
 def _workload(workload: Workload, change: Change) -> Workload:
+    """Return a workload with changed counts of layers, tensors, tables and samples."""
     known = {field: workload.column(field) for field in COLUMNS}
     columns = {field: change(value, f"{workload.id}.{field}", OF_NETWORK) for field, value in known.items()}
     tensors = change(workload.tensor_elements, f"{workload.id}.tensors", OF_NETWORK)
@@ -338,6 +346,7 @@ def _workload(workload: Workload, change: Change) -> Workload:
 def _constants(
     constants: Calibration, change: Change, reaches: Reaches
 ) -> tuple[Calibration, dict[str, Any]]:
+    """Return the constants changed, and the changed parameters of collectives."""
     changed: dict[str, Any] = {}
     if reaches("efficiency."):
         changed["efficiency"] = constants.efficiency.with_numbers(

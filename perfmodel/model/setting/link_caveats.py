@@ -113,6 +113,7 @@ class _LinkIdentity:
 
 @remembered(maxsize=256)  # caches of a fabric compare specs by identity
 def _with_bandwidth(key: _LinkIdentity, rate: Any) -> Link:
+    """Return a link with another bandwidth [B/s], cached by the identity of the link."""
     link = key.link
     return link.model_copy(update={"bandwidth": link.bandwidth.model_copy(update={"value": rate})})
 

@@ -86,6 +86,7 @@ def id_of(offers: Offers, name: str, catalogue: Catalogue) -> str:
 
 
 def _storage_id(name: str, catalogue: Catalogue) -> str:
+    """Return the id of a storage."""
     from perfmodel.hardware.storage import storage_id
 
     return storage_id(name)

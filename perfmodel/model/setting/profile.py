@@ -111,11 +111,12 @@ def read_profile(path: str) -> Profile:
     ------
     InputError : the file cannot be read, a key is unknown or missing, a value does not fit
     """
-    return _profile(path, *version(path))
+    return _parsed_profile(path, *version(path))
 
 
 @lru_cache(maxsize=64)
-def _profile(path: str, changed: int, size: int) -> Profile:
+def _parsed_profile(path: str, changed: int, size: int) -> Profile:
+    """Read and check a profile; the time and size of the file are part of the cache's key."""
     from pydantic import ValidationError
 
     try:
@@ -146,16 +147,17 @@ def to_toml(profile: Profile) -> str:
     if profile.loader_workers is not None:
         lines.append(f"loader_workers = {profile.loader_workers}  # 0: the training process itself")
     for key in MEASURES:
-        lines += _measure(key, getattr(profile, key))
+        lines += _measure_lines(key, getattr(profile, key))
     if profile.link is not None:
         lines += ["", "[link]", f"group_size = {profile.link.group_size}"]
-        lines += _measure("link.latency", profile.link.latency) + _measure(
+        lines += _measure_lines("link.latency", profile.link.latency) + _measure_lines(
             "link.bandwidth", profile.link.bandwidth
         )
     return "\n".join(lines) + "\n"
 
 
-def _measure(name: str, measure: Measure | None) -> list[str]:
+def _measure_lines(name: str, measure: Measure | None) -> list[str]:
+    """Return the lines of one measured number in a profile's file."""
     if measure is None:
         return []
     return [
@@ -168,5 +170,6 @@ def _measure(name: str, measure: Measure | None) -> list[str]:
 
 
 def _quoted(text: str) -> str:
+    """Return a text as a TOML string."""
     kept = "".join(c if c.isprintable() else " " for c in text)
     return '"' + kept.replace("\\", "\\\\").replace('"', '\\"') + '"'

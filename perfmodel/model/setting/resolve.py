@@ -149,6 +149,7 @@ class Setting(NamedTuple):
 
 
 def _profile(path: str | None) -> Profile | None:
+    """Return the profile in a file; None without a path."""
     if path is None:
         return None
     from perfmodel.model.setting.profile import read_profile
@@ -160,6 +161,7 @@ class _Defaults(list[Note]):
     """Notes of the defaults taken for options left open."""
 
     def take(self, option: str, given: _T | None, value: _T) -> _T:
+        """Return a stated value, or note and return the default."""
         if given is not None:
             return given
         self.append(default(option, value))

@@ -353,6 +353,7 @@ def _layouts(scenario: Scenario, workload: Workload) -> str:
 
 
 def _no_transformer(option: str, value: str, workload: Workload) -> InputError:
+    """Return the error for an option of layouts with a network that has none."""
     return refusal("layout.no_architecture", option, value=value, workload=workload.id)
 
 
@@ -373,6 +374,7 @@ def _refuse(scenario: Scenario, software: str) -> None:
 
 
 def _micro_batch(scenario: Scenario) -> int | None:
+    """Return the stated micro-batch of a replica, under either name; None if not stated."""
     micro, local = scenario.micro_batch_size, scenario.local_batch_size
     if micro is not None and local is not None and micro != local:
         raise refusal("batch.micro_and_local")

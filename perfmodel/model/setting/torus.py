@@ -164,4 +164,5 @@ def check_torus(text: str | None, algorithm: str, ranks: int, per_node: int, nod
 
 
 def _fits(columns: int, per_node: int) -> bool:
+    """Return whether rows of a torus divide a node, or nodes divide a row."""
     return per_node % columns == 0 or columns % per_node == 0

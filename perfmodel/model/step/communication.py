@@ -101,6 +101,7 @@ def uses_library(setting: Setting) -> bool:
 
 
 def _parameter_server_times(setting: Setting, message_bytes: Array, fabric: Fabric) -> Any:
+    """Return the time of each message through parameter servers [s]."""
     g, nodes = setting.accelerators_per_node, setting.nodes
     through_servers = (
         pipelined_parameter_server_time if setting.framework.pipelined_servers else parameter_server_time

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 
 @remembered(maxsize=1024)
-def _coded(scheme: Scheme, workload: Workload, ranks: int, software_year: int) -> Coded:
+def _compressed_gradient(scheme: Scheme, workload: Workload, ranks: int, software_year: int) -> Coded:
+    """Return the compressed gradient of a workload, cached."""
     return coded(scheme, gradient_of(workload), ranks, software_year)
 
 
@@ -60,7 +61,7 @@ def compressed_times(
 
 def sent_bytes(setting: Setting, scheme: Scheme) -> tuple[float, ...]:
     """Return the bytes that one rank contributes to each collective; independent of the number of ranks."""
-    return _coded(scheme, setting.workload, 2, setting.software_year).messages
+    return _compressed_gradient(scheme, setting.workload, 2, setting.software_year).messages
 
 
 def gathered_time(setting: Setting, message_bytes: Any, fabric: Fabric) -> Any:
@@ -98,6 +99,6 @@ def _time(setting: Setting, scheme: Scheme, ranks: int, constants: Calibration) 
     """Return the coding time for one number of ranks [s]; 0 for a single rank."""
     if ranks == 1:
         return 0.0
-    work = _coded(scheme, setting.workload, ranks, setting.software_year)
+    work = _compressed_gradient(scheme, setting.workload, ranks, setting.software_year)
     times = (coding_time(one, setting, constants) for one in (work.encode, work.decode))
     return equations.coding_time(*times)

@@ -125,7 +125,7 @@ def coded(
     if scheme.name != "topk":
         return result
     reads = SELECTION if software_year >= PARALLEL_SELECTION else OLD_SELECTION
-    return result._replace(encode=result.encode._replace(searched=reads * _dense(gradient)))
+    return result._replace(encode=result.encode._replace(searched=reads * _dense_bytes(gradient)))
 
 
 def coding_time(coding: Coding, setting: Setting, constants: Calibration) -> Any:
@@ -143,41 +143,47 @@ def coding_time(coding: Coding, setting: Setting, constants: Calibration) -> Any
     return ops.number(coding_alone + coding.searched / bandwidth)
 
 
-def _dense(gradient: Gradient) -> float:
+def _dense_bytes(gradient: Gradient) -> float:
+    """Return the bytes of an uncompressed gradient."""
     return VALUE_BYTES * gradient.elements
 
 
-def _traffic(gradient: Gradient, traversals: float, sent: Any, touched: float = 1) -> Any:
-    return ops.number(coding_traffic(_dense(gradient), traversals, sent, touched))
+def _coding_bytes(gradient: Gradient, traversals: float, sent: Any, touched: float = 1) -> Any:
+    """Return the memory traffic of coding a gradient [B]."""
+    return ops.number(coding_traffic(_dense_bytes(gradient), traversals, sent, touched))
 
 
 def _half(gradient: Gradient, group_size: int, value: float) -> Coded:
+    """Return a gradient in 16-bit numbers."""
     sent, buckets = half_precision_bytes(gradient.elements), _buckets(gradient)
-    work = Coding(_traffic(gradient, 1, sent), buckets)
+    work = Coding(_coding_bytes(gradient, 1, sent), buckets)
     return Coded((sent,), work, work, None)
 
 
 def _buckets(gradient: Gradient) -> Any:
-    return ops.ceil(_dense(gradient) / BUCKET_BYTES)
+    """Return the number of buckets of a gradient."""
+    return ops.ceil(_dense_bytes(gradient) / BUCKET_BYTES)
 
 
 def _top_k(gradient: Gradient, group_size: int, density: float) -> Coded:
+    """Return the largest elements of a gradient, a share ``density`` of it."""
     sent = top_k_bytes(gradient.elements, density)
     return Coded(
         (sent,),
         # gradient and compression error are added (3), searched, and cleared where they are sent
-        Coding(_traffic(gradient, 3, sent, 2), 8 * gradient.tensors),
-        Coding(_traffic(gradient, 1, sent, 2 * group_size), 2 * gradient.tensors),
+        Coding(_coding_bytes(gradient, 3, sent, 2), 8 * gradient.tensors),
+        Coding(_coding_bytes(gradient, 1, sent, 2 * group_size), 2 * gradient.tensors),
         None,
     )
 
 
 def _random_k(gradient: Gradient, group_size: int, density: float) -> Coded:
+    """Return random elements of a gradient, a share ``density`` of it."""
     sent = random_k_bytes(gradient.elements, density)
     return Coded(
         (sent,),
-        Coding(_traffic(gradient, 3, sent, 3), 4 * gradient.tensors),
-        Coding(_traffic(gradient, 1, sent, 2), 2 * gradient.tensors),
+        Coding(_coding_bytes(gradient, 3, sent, 3), 4 * gradient.tensors),
+        Coding(_coding_bytes(gradient, 1, sent, 2), 2 * gradient.tensors),
         None,
     )
 
@@ -188,13 +194,14 @@ def _quantized(
     """Return a quantized gradient, read ``traversals`` times; decoding sums the gradients of all ranks."""
     return Coded(
         (sent,),
-        Coding(_traffic(gradient, traversals, sent), kernels * gradient.tensors),
-        Coding(_traffic(gradient, 1, sent, group_size), 2 * gradient.tensors),
+        Coding(_coding_bytes(gradient, traversals, sent), kernels * gradient.tensors),
+        Coding(_coding_bytes(gradient, 1, sent, group_size), 2 * gradient.tensors),
         variance,
     )
 
 
 def _qsgd(gradient: Gradient, group_size: int, bits: float) -> Coded:
+    """Return a gradient quantized by QSGD to a number of bits."""
     levels = 2 ** (bits - 1) - 1
     sent = qsgd_bytes(gradient.elements, levels, gradient.elements / NORM_BUCKET)
     variance = qsgd_variance_bound(NORM_BUCKET, levels)
@@ -202,15 +209,18 @@ def _qsgd(gradient: Gradient, group_size: int, bits: float) -> Coded:
 
 
 def _sign(gradient: Gradient, group_size: int, value: float) -> Coded:
+    """Return the signs of a gradient."""
     return _quantized(sign_bytes(gradient.elements), gradient, group_size, 1, 2, None)
 
 
 def _ternary(gradient: Gradient, group_size: int, value: float) -> Coded:
+    """Return a gradient quantized by TernGrad."""
     sent = ternary_bytes(gradient.elements, gradient.tensors)
     return _quantized(sent, gradient, group_size, 2, 4, None)
 
 
 def _one_bit(gradient: Gradient, group_size: int, value: float) -> Coded:
+    """Return a gradient quantized by 1-bit SGD, with a scale for each column."""
     columns = sum(columns for _, columns in gradient.matrices)
     sent = one_bit_bytes(gradient.elements, columns)
     return _quantized(sent, gradient, group_size, 4, 4, None)
@@ -229,8 +239,8 @@ def _power(gradient: Gradient, group_size: int, rank: float) -> Coded:
     return Coded(
         (VALUE_BYTES * (tall + whole), VALUE_BYTES * wide),
         # the compression error is added (3); each product reads the matrix; columns are made orthogonal
-        Coding(_traffic(gradient, 5, sent, 3), (6 + 4 * rank) * count),
-        Coding(_traffic(gradient, 3, sent), 2 * count),
+        Coding(_coding_bytes(gradient, 5, sent, 3), (6 + 4 * rank) * count),
+        Coding(_coding_bytes(gradient, 3, sent), 2 * count),
         None,
     )
 

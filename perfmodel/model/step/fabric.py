@@ -143,6 +143,7 @@ def inside_limits(setting: Setting, calibration: Calibration) -> dict[str, float
 
 
 def _with_own_effect(limits: dict[str, float], link: Link, calibration: Calibration) -> dict[str, float]:
+    """Return limits multiplied by the effect of own runs on a link, if there is one."""
     own = calibration.own
     if own is None or (name := f"link/{link.id}") not in own.logarithms:
         return limits
@@ -252,6 +253,7 @@ def adds_on_accelerators(setting: Setting) -> bool:
 
 
 def _latency(link: Link) -> float:
+    """Return the latency of a link for bulk transfers [s]."""
     return (link.bulk_hop_latency or link.hop_latency).value
 
 

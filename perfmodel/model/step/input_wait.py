@@ -171,6 +171,7 @@ def epoch_start_time(setting: Setting, calibration: Calibration, persistent: boo
 
 
 def _feed(setting: Setting) -> Feed:
+    """Return the feed of a setting, which must have one."""
     assert setting.feed is not None
     return setting.feed
 

@@ -69,11 +69,12 @@ class LayerTable(NamedTuple):
 def product_class(layer: Layer) -> int:
     """Return the index of a layer's product in ``CLASSES``, or ``NO_PRODUCT``."""
     product = layer.operation.product
-    name = _convolution(layer) if product == CONVOLUTION else product
+    name = _convolution_class(layer) if product == CONVOLUTION else product
     return CLASSES.index(name) if name else NO_PRODUCT
 
 
-def _convolution(layer: Layer) -> str:
+def _convolution_class(layer: Layer) -> str:
+    """Return the class of a convolution, by kernel, stride, groups and channels."""
     height, width = layer.kernel_size
     if layer.gemm_count > 1 and layer.gemm_columns < FEWEST_COLUMNS:
         return "grouped"

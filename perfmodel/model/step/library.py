@@ -66,6 +66,7 @@ def ring_part(link: Link, accelerator: Accelerator | None, ranks: int, bus_bandw
 
 
 def _ranks(group: Group) -> Ranks:
+    """Return a group as the ranks that the models of collectives take."""
     fabric, link, chip = group.fabric, group.link, group.accelerator
     return Ranks(
         per_node=group.per_node,

@@ -64,6 +64,7 @@ def _tables(setting: Setting, _: Calibration) -> Any:
 
 
 def _activations(setting: Setting, _: Calibration) -> Any:
+    """Return the bytes of the stored activations of one sample."""
     if not predicts_tokens(setting.workload):
         return setting.format.activation_bytes * setting.workload.saved_elements
     from perfmodel.model.transformers.computation import job_of_whole
@@ -82,6 +83,7 @@ def _compression_error(setting: Setting, _: Calibration) -> Any:
 
 
 def _whole_batch(setting: Setting, _: Calibration) -> Any:
+    """Return the bytes of the others' samples on GPU 0, for one of its own."""
     if setting.strategy != ONE_PROCESS:
         return 0.0
     from perfmodel.model.step.one_process import whole_batch_bytes
@@ -90,6 +92,7 @@ def _whole_batch(setting: Setting, _: Calibration) -> Any:
 
 
 def _summed_gradients(setting: Setting, _: Calibration) -> Any:
+    """Return the bytes of the sum of all gradients on GPU 0."""
     if setting.strategy != ONE_PROCESS:
         return 0
     from perfmodel.model.step.one_process import summed_gradients_bytes

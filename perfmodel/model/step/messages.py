@@ -48,6 +48,7 @@ class _Gradients(NamedTuple):
 
 @remembered(maxsize=256)
 def _gradients(workload: Workload, element_bytes: int) -> _Gradients:
+    """Return the gradient tensors of a network, the last layer's first, cached."""
     layers = [index for index, layer in enumerate(workload.layers) for _ in layer.tensors]
     sizes: Array = workload.tensor_elements[::-1] * element_bytes
     return _Gradients(sizes, np.array(layers[::-1], dtype=np.intp))
@@ -57,10 +58,11 @@ def _gradients(workload: Workload, element_bytes: int) -> _Gradients:
 def _bucketed(workload: Workload, element_bytes: int) -> _Gradients:
     """Return the gradients merged as in DistributedDataParallel; a bucket is ready with its last tensor."""
     tensors = _gradients(workload, element_bytes)
-    return _merged(tensors, ddp_buckets(tensors.tensor_bytes))
+    return _merged_gradients(tensors, ddp_buckets(tensors.tensor_bytes))
 
 
-def _merged(tensors: _Gradients, group: NDArray[np.intp]) -> _Gradients:
+def _merged_gradients(tensors: _Gradients, group: NDArray[np.intp]) -> _Gradients:
+    """Return gradients merged by groups; a group is ready with its last tensor."""
     last = np.full(int(ops.plain(group)[-1]) + 1, np.iinfo(np.intp).max)
     np.minimum.at(last, ops.plain(group), tensors.layer)
     sizes: Any = np.bincount(group, weights=tensors.tensor_bytes)
@@ -102,7 +104,7 @@ def messages(
         groups, _ = optimal_buckets(
             tensor_ready.tolist(), tensors.tensor_bytes.tolist(), fixed, (whole - fixed) / 1e9, hiding_cost
         )
-        merged = _merged(tensors, groups)
+        merged = _merged_gradients(tensors, groups)
         return Messages(merged.tensor_bytes, gradient_ready_times(backward, merged.layer))
     return Messages(tensors.tensor_bytes, tensor_ready)
 

@@ -106,10 +106,12 @@ def traffic_bytes(setting: Setting) -> dict[str, float]:
 
 
 def _input_bytes(setting: Setting) -> float:
+    """Return the bytes of one sample on the accelerator."""
     return setting.workload.input_elements * SAMPLE_ELEMENT_BYTES
 
 
 def _output_bytes(setting: Setting) -> float:
+    """Return the bytes of one sample's outputs."""
     return parts_of(setting.workload).output_elements * setting.format.activation_bytes
 
 
@@ -134,7 +136,7 @@ def replicate_time(setting: Setting, constants: Calibration) -> Any:
     if not setting.framework.python_replicas:
         return 0.0
     copied = parts_of(setting.workload).copied
-    return _of_several(setting, replica_time(setting.world_size, copied, _each(constants)))
+    return _of_several(setting, replica_time(setting.world_size, copied, _replica_dispatch_time(constants)))
 
 
 def parallel_apply_time(setting: Setting, work: Computation, constants: Calibration) -> Any:
@@ -145,14 +147,15 @@ def parallel_apply_time(setting: Setting, work: Computation, constants: Calibrat
     n = setting.world_size
     if setting.framework.python_replicas:
         launched = parts_of(setting.workload).launched
-        return _of_several(setting, replica_time(n, launched, _each(constants)))
+        return _of_several(setting, replica_time(n, launched, _replica_dispatch_time(constants)))
     steps = setting.accumulation_steps
     busy = work.alone(steps) / steps
     lost = launch_overhead(busy, n * work.kernels, constants.efficiency.dispatch_time)
     return _of_several(setting, lost)
 
 
-def _each(constants: Calibration) -> float:
+def _replica_dispatch_time(constants: Calibration) -> float:
+    """Return the time of the process for one tensor, module or launch of a replica [s]."""
     return constants.replica_dispatches * constants.efficiency.dispatch_time
 
 

@@ -235,6 +235,7 @@ def merging_cost(setting: Setting, constants: Calibration) -> float:
 
 
 def _candidate_settings(setting: Setting, fabric: Fabric) -> list[Setting]:
+    """Return a setting with each overlap and algorithm that its scenario lets the model choose from."""
     if setting.overlap != "optimal":
         return _by_algorithm(setting, fabric)
     return [

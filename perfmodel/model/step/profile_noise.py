@@ -48,6 +48,7 @@ def noise(setting: Setting, profile: Profile, terms: dict[str, Any]) -> Any:
 
 
 def _is_positive(measure: Measure | None) -> TypeGuard[Measure]:
+    """Return whether a measured number exists and is positive."""
     return measure is not None and measure.value > 0
 
 

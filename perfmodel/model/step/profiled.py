@@ -61,6 +61,7 @@ def completed(scenario: Scenario, profile: Profile) -> tuple[Scenario, list[Note
 
 
 def _is_open(scenario: Scenario, option: str) -> bool:
+    """Return whether a scenario leaves an option open."""
     return option not in scenario.model_fields_set or getattr(scenario, option) is None
 
 

@@ -33,6 +33,7 @@ def imbalance(setting: Setting) -> Any:
 
 @remembered(maxsize=4096)
 def _imbalance(workload: Workload, shards: str, servers: int) -> float:
+    """Return the largest over the mean shard for one number of servers, cached."""
     from perfmodel.equations.server_load import (
         greedy_shard_imbalance,
         shard_imbalance,

@@ -16,7 +16,8 @@ from perfmodel.model.setting.resolve import Setting
 
 
 @remembered(maxsize=256)
-def _law(spec: str) -> Distribution | None:
+def _parsed_law(spec: str) -> Distribution | None:
+    """Return the distribution of a text, cached; None for ``none``."""
     from perfmodel.equations.distributions import parse_distribution
 
     if spec == "none":
@@ -77,6 +78,7 @@ def spread_note(
 
 @remembered(maxsize=16)
 def _usual_law(jitter: float) -> Distribution:
+    """Return the default distribution of a worker's time, with a coefficient of variation."""
     return Distribution("lognormal", (1.0, jitter))
 
 
@@ -85,7 +87,7 @@ def law_of(setting: Setting, calibration: Calibration) -> Distribution | None:
     given = setting.scenario.jitter
     if given is None:
         return _usual_law(calibration.jitter) if calibration.jitter else None
-    return _law(given)
+    return _parsed_law(given)
 
 
 def straggler_time(

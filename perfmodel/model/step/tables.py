@@ -36,8 +36,10 @@ def exchange_time(setting: Setting, tables: Tables, fabric: Fabric) -> Any:
     """Return the time of both exchanges of an iteration [s], with the leading axes of ``fabric``."""
     own = node_bandwidth(fabric.inter_link_bandwidth, fabric.own_port, 1.0, 1.0)
     shared = node_bandwidth(fabric.inter_link_bandwidth, 1, 1.0, fabric.exchange_slowdown)
-    of_rank = _time(setting, exchanged_bytes(setting, tables), fabric._replace(inter_link_bandwidth=own))
-    of_node = _time(
+    of_rank = _all_to_all_time(
+        setting, exchanged_bytes(setting, tables), fabric._replace(inter_link_bandwidth=own)
+    )
+    of_node = _all_to_all_time(
         setting,
         exchanged_bytes(setting, tables, setting.domains),
         fabric._replace(inter_link_bandwidth=shared),
@@ -47,7 +49,8 @@ def exchange_time(setting: Setting, tables: Tables, fabric: Fabric) -> Any:
     return equations.table_exchange_time(setting.accumulation_steps, each)
 
 
-def _time(setting: Setting, message_bytes: Any, fabric: Fabric) -> Any:
+def _all_to_all_time(setting: Setting, message_bytes: Any, fabric: Fabric) -> Any:
+    """Return the time of an all-to-all of all ranks [s]."""
     group = gradient_group(setting, fabric)
     if runs_nccl(setting.accelerator):
         return library_all_to_all(group).time(message_bytes)

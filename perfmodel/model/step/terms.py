@@ -374,5 +374,6 @@ def in_step_order(names: Iterable[str]) -> list[str]:
 
 @lru_cache(maxsize=64)
 def _in_step_order(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of terms in the order of a step's timeline, cached."""
     places = get_args(Place)
     return tuple(sorted(names, key=lambda name: places.index(TERMS[name].place)))

@@ -112,6 +112,7 @@ def round_of(setting: Setting, constants: Calibration) -> Round:
 
 
 def _updates(setting: Setting) -> Updates:
+    """Return the update strategy of a setting, which must have one."""
     assert setting.updates is not None
     return setting.updates
 
@@ -133,6 +134,7 @@ def without_message_axis(setting: Setting) -> Setting:
 
 
 def _without_last_axis(number: Any) -> Any:
+    """Return an array without its last axis, of length 1; numbers unchanged."""
     return number[..., 0] if np.ndim(number) else number
 
 

@@ -108,6 +108,7 @@ def dimensions_of(model: Architecture, sequence_length: int) -> Dimensions:
 
 
 def _projected_width(model: Architecture, value_size: int) -> Any:
+    """Return the features of queries, keys and values; of latent attention those of equal cost."""
     queries = model.heads * model.head_size
     if not model.kv_rank:
         return ops.number(queries + model.kv_heads * (model.head_size + value_size))

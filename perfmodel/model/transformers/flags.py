@@ -39,6 +39,7 @@ def flags(stack: str, layout: Layout, model: Architecture, sequence_length: int,
 
 
 def _megatron(layout: Layout, model: Architecture, sequence_length: int, precision: str) -> list[str]:
+    """Return the options of Megatron-LM for a layout."""
     given = {
         "tensor-model-parallel-size": layout.tensor_parallel,
         "pipeline-model-parallel-size": layout.pipeline_parallel,
@@ -84,6 +85,7 @@ _MEGATRON_FSDP = [
 
 
 def _layers_of_a_chunk(layout: Layout, model: Architecture) -> float:
+    """Return the layers of a chunk of an equal pipeline."""
     return float(model.layers / (layout.pipeline_parallel * layout.virtual_stages))
 
 
@@ -100,6 +102,7 @@ def _uneven_stages(layout: Layout, model: Architecture) -> str:
 
 
 def _torchtitan(layout: Layout, model: Architecture, sequence_length: int, precision: str) -> list[str]:
+    """Return the options of torchtitan for a layout."""
     sharded, piped = layout.sharding == ZERO_3, layout.pipeline_parallel > 1
     # a pipeline cuts a replica's batch into its micro-batches itself
     passes = layout.accumulation_steps if piped else 1

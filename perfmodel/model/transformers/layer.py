@@ -300,6 +300,7 @@ def _adapters(job: Job, p: Values, rates: Rates) -> tuple[Any, Any]:
 def _feed_forward(
     job: Job, p: Values, rates: Rates, tokens: Any, width: Any, count: Any = 1.0, rate: Any = None
 ) -> tuple[Any, Any]:
+    """Return the times of a feed-forward part's products, forward and backward [s]."""
     wide = (job.model.matrices - 1) * width
     up = three_products(job, p, rates, tokens, job.model.hidden, wide, count, rate)
     down = three_products(job, p, rates, tokens, width, job.model.hidden, count, rate)

@@ -191,10 +191,10 @@ def conditioned(prior: Any, own: Any, among: Any, misses: Any, noise: Any = 0.0)
     misses : the known errors, shape (runs,), or one row for each job
     noise : variances of the measurements, a diagonal matrix
     """
-    squares = (misses * _solved(among + noise, misses)).sum(-1)
+    squares = (misses * _solutions(among + noise, misses)).sum(-1)
     wider = np.maximum(1.0, (FREEDOM + squares) / (FREEDOM + misses.shape[-1]))
     own = wider[..., None] * own
-    shares = _solved(wider[..., None, None] * among + noise, own)
+    shares = _solutions(wider[..., None, None] * among + noise, own)
     left = np.maximum(wider * prior - (shares * own).sum(-1), 0.0)
     return (shares * misses).sum(-1), left
 
@@ -214,20 +214,22 @@ def updated(job: Traits, spread: Any, runs: Sequence[Run]) -> Update:
 
     def between(one: Traits, own: Any) -> Any:
         each = zip(runs, of_runs, strict=True)
-        return _last([covariance(one, run.traits, own * of_run, levels) for run, of_run in each])
+        return _stacked([covariance(one, run.traits, own * of_run, levels) for run, of_run in each])
 
     rest = levels.rest**2 * np.diag([float(not run.traits.machine) for run in runs])
     noise = np.diag([float(run.noise) ** 2 / run.repeats for run in runs])
     each = [between(run.traits, of_run) for run, of_run in zip(runs, of_runs, strict=True)]
-    prior, misses = np.square(of_job) + levels.within, _last([run.miss for run in runs])
-    shift, left = conditioned(prior, between(job, of_job), _last(each, -2) + rest, misses, noise)
-    again = _last([is_same(job, run.traits) * run.noise**2 for run in runs]).max(-1)
+    prior, misses = np.square(of_job) + levels.within, _stacked([run.miss for run in runs])
+    shift, left = conditioned(prior, between(job, of_job), _stacked(each, -2) + rest, misses, noise)
+    again = _stacked([is_same(job, run.traits) * run.noise**2 for run in runs]).max(-1)
     return Update(shift, left, again, runs)
 
 
-def _last(values: Sequence[Any], axis: int = -1) -> Any:
+def _stacked(values: Sequence[Any], axis: int = -1) -> Any:
+    """Stack numbers or arrays along an axis, by default the last."""
     return np.stack(np.broadcast_arrays(*(np.asarray(each, float) for each in values)), axis=axis)
 
 
-def _solved(matrix: Any, column: Any) -> Any:
+def _solutions(matrix: Any, column: Any) -> Any:
+    """Return the solutions of linear systems with one right-hand side each."""
     return solved(matrix, column[..., None])[..., 0]

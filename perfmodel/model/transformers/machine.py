@@ -85,14 +85,14 @@ def chip_of(accelerator: Accelerator, precision: str = "amp") -> Chip:
     precision : of products; all but ``fp32`` and ``tf32`` count as 16 bits
     """
     half: Any = "bf16" if "bf16" in accelerator.peak_flops else accelerator.training_peak("amp")[1]
-    rate = _best(accelerator, half, _borrowed_share(accelerator, half))
+    rate = _best_rate(accelerator, half, _borrowed_share(accelerator, half))
     eight = rate
     if "fp8" in accelerator.peak_flops:
-        eight = _best(accelerator, "fp8", EIGHT_OVER_SIXTEEN * rate / accelerator.peak_flops[half].value)
+        eight = _best_rate(accelerator, "fp8", EIGHT_OVER_SIXTEEN * rate / accelerator.peak_flops[half].value)
     kept_in = half
     if precision in IN_32_BITS:
         _, kept_in = accelerator.training_peak(precision)
-        rate = _best(accelerator, kept_in, _borrowed_share(accelerator, kept_in))
+        rate = _best_rate(accelerator, kept_in, _borrowed_share(accelerator, kept_in))
     measured_at, own = accelerator.achieved_tdp, accelerator.tdp
     return Chip(
         rate,
@@ -117,7 +117,8 @@ def _borrowed_share(accelerator: Accelerator, precision: str) -> float:
     return CONSUMER_SHARE if CONSUMER in accelerator.name else BORROWED_SHARE
 
 
-def _best(accelerator: Accelerator, precision: Any, share: float) -> float:
+def _best_rate(accelerator: Accelerator, precision: Any, share: float) -> float:
+    """Return the rate of the best product [FLOP/s]: measured, or a share of the peak."""
     measured = accelerator.achieved_flops.get(precision)
     return measured.value if measured else share * accelerator.peak_flops[precision].value
 
@@ -285,6 +286,7 @@ def costs_of(points: Sequence[Point | None]) -> CollectiveCost:
 
 
 def _cost_of(point: Point | None) -> CollectiveCost:
+    """Return the cost of one group; ``NO_COST`` for a single rank."""
     return NO_COST if point is None else _cost(_PlaceKey(point, point.place))
 
 
@@ -321,10 +323,11 @@ def _cost(key: _PlaceKey) -> CollectiveCost:
 def groups_of(fabric: Fabric, layout: Layout) -> Groups:
     """Return the costs of one layout's groups."""
     shapes = _group_shapes(layout)
-    return _groups(_PlaceKey((fabric, shapes), (*fabric.place, *shapes)))
+    return _cached_groups(_PlaceKey((fabric, shapes), (*fabric.place, *shapes)))
 
 
 @remembered(maxsize=1024)
-def _groups(key: _PlaceKey) -> Groups:
+def _cached_groups(key: _PlaceKey) -> Groups:
+    """Return the costs of one layout's groups, cached."""
     fabric, shapes = key.value
     return Groups(*[_cost_of(fabric.point(*shape)) for shape in shapes])

@@ -76,10 +76,11 @@ def merged(runs: Iterable[Run]) -> list[Run]:
             groups.append([run])
         else:
             group.append(run)
-    return [_mean(group) for group in groups]
+    return [_mean_run(group) for group in groups]
 
 
-def _mean(group: Sequence[Run]) -> Run:
+def _mean_run(group: Sequence[Run]) -> Run:
+    """Return repeated runs as one, with their mean error and scatter."""
     mean = sum(run.miss for run in group) / len(group)
     squares = float(sum((run.miss - mean) ** 2 for run in group))
     return group[0]._replace(miss=mean, noise=repeat_noise(squares, len(group)), repeats=len(group))
@@ -101,10 +102,11 @@ def row_of(run: Run) -> dict[str, Any]:
 
 def runs_of_file(own: OwnEffects) -> list[Run]:
     """Return the runs of transformers in a calibration file."""
-    return [_run(row) for row in own.transformers]
+    return [_run_from_row(row) for row in own.transformers]
 
 
-def _run(row: Mapping[str, Any]) -> Run:
+def _run_from_row(row: Mapping[str, Any]) -> Run:
+    """Return the run in a row of a calibration file."""
     names = [name for name in Traits._fields if name not in ("layout", "machine")]
     traits = Traits(
         **{name: row[name] for name in names},

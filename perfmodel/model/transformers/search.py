@@ -256,12 +256,13 @@ def _degrees(
                     context,
                     replicas,
                     _micro_batches(layers, stages, batch // replicas),
-                    _experts(experts, replicas * context),
+                    _expert_degrees(experts, replicas * context),
                     shared[stages > 1] if replicas * context > 1 else [0],
                 )
 
 
 def _micro_batches(layers: int, stages: int, local: int) -> list[tuple[int, int, list[int]]]:
+    """Return the possible micro-batches of a replica: samples, number, and chunks of a stage."""
     chunks = _chunks(layers, stages)
     sizes = [2**power for power in range(int(math.log2(LARGEST_MICRO_BATCH)) + 1)]
     return [
@@ -271,7 +272,8 @@ def _micro_batches(layers: int, stages: int, local: int) -> list[tuple[int, int,
     ]
 
 
-def _experts(experts: int, ranks: int) -> list[int]:
+def _expert_degrees(experts: int, ranks: int) -> list[int]:
+    """Return the expert-parallel degrees that divide experts and ranks."""
     return [each for each in _divisors(experts) if ranks % each == 0 or each == 1]
 
 
@@ -289,5 +291,6 @@ def _chunks(layers: int, stages: int) -> list[int]:
 
 
 def _divisors(number: int) -> list[int]:
+    """Return the divisors of a number in increasing order."""
     small = [each for each in range(1, math.isqrt(number) + 1) if number % each == 0]
     return sorted({*small, *(number // each for each in small)})

@@ -133,8 +133,8 @@ class Novelty(NamedTuple):
             ``spread``
         """
         others: list[tuple[Novelty, Widening | Open]]
-        others = [(self._replace(others=_but(self.others, one)), one) for one in self.others]
-        opened = [(self._replace(left_open=_but(self.left_open, one)), one) for one in self.left_open]
+        others = [(self._replace(others=_without(self.others, one)), one) for one in self.others]
+        opened = [(self._replace(left_open=_without(self.left_open, one)), one) for one in self.left_open]
         result = []
         for without, one in (*others, *opened):
             factor = float(spread_of(self) / spread_of(without))
@@ -149,7 +149,8 @@ class Novelty(NamedTuple):
         return sorted(result, reverse=True)
 
 
-def _but(every: tuple[Any, ...], one: object) -> tuple[Any, ...]:
+def _without(every: tuple[Any, ...], one: object) -> tuple[Any, ...]:
+    """Return a tuple without one of its objects."""
     return tuple(each for each in every if each is not one)
 
 

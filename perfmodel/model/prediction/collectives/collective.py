@@ -40,7 +40,8 @@ NEEDS_SWITCH = {"nvls": "a link through a reducing switch (nvlink4-nvswitch and 
 """Algorithms that need a certain link, and that link."""
 
 
-def _way(algorithm: str, protocol: str | None) -> str:
+def _algorithm_text(algorithm: str, protocol: str | None) -> str:
+    """Return algorithm and protocol as text, as ``ring/LL``."""
     return f"{algorithm}/{protocol}" if protocol else algorithm
 
 
@@ -57,7 +58,7 @@ class RunnerUp(Record):
     @property
     def way(self) -> str:
         """Algorithm and protocol, as ``ring/LL``."""
-        return _way(self.algorithm, self.protocol)
+        return _algorithm_text(self.algorithm, self.protocol)
 
 
 class Collective(Record):
@@ -93,7 +94,7 @@ class Collective(Record):
     @property
     def way(self) -> str:
         """Algorithm and protocol, as ``ring/LL``."""
-        return _way(self.algorithm, self.protocol)
+        return _algorithm_text(self.algorithm, self.protocol)
 
     @property
     def interval_text(self) -> str | None:
@@ -142,17 +143,18 @@ def collective(name: str, algorithm: str, fabric: Point, message_bytes: float) -
     ------
     InputError : an unknown name, or an algorithm that the links do not support
     """
-    result = _timed(name, algorithm, fabric, message_bytes)
+    result = _timed_collective(name, algorithm, fabric, message_bytes)
     limit = network_limit(
         fabric,
         result.time,
         result.interval is not None,
-        lambda point: _timed(name, algorithm, point, message_bytes).time,
+        lambda point: _timed_collective(name, algorithm, point, message_bytes).time,
     )
     return result if limit is None else result.model_copy(update={"network_limit": limit})
 
 
-def _timed(name: str, algorithm: str, fabric: Point, message_bytes: float) -> Collective:
+def _timed_collective(name: str, algorithm: str, fabric: Point, message_bytes: float) -> Collective:
+    """Return one collective without its network limit."""
     if name not in ALGORITHMS:
         raise unknown_name("collective", name, ALGORITHMS)
     algorithm = word_of(algorithm, (), SYNONYMS["algorithm"])
@@ -213,7 +215,7 @@ def algorithms(name: str, fabric: Point) -> dict[str, Any]:
     if name == "all-reduce" and fabric.nodes == 1:
         by_library.append("hierarchical")  # with one level of links: a ring
     for known in dict.fromkeys(by_library):
-        result[known] = lambda size, known=known: _timed(name, known, fabric, size).time
+        result[known] = lambda size, known=known: _timed_collective(name, known, fabric, size).time
     return result
 
 
@@ -275,6 +277,7 @@ def _numbers(name: str, fabric: Point) -> Fabric:
 
 
 def _group(fabric: Point, numbers: Fabric) -> Group:
+    """Return the group of ranks for the algorithms of a training step."""
     return Group(fabric.per_node, fabric.nodes, fabric.link, numbers, fabric.accelerator, torus=fabric.torus)
 
 
@@ -311,6 +314,7 @@ def _by_library(
 
 
 def _result(name: str, fabric: Point, message_bytes: float, ranked: list[TimedAlgorithm]) -> Collective:
+    """Return the record of a collective from its timed algorithms, the chosen one first."""
     (time, algorithm, protocol), *others = ranked
     n = fabric.group_size
     reached = float(algorithm_bandwidth(message_bytes, time)) if time else 0.0

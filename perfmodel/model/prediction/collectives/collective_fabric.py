@@ -139,12 +139,12 @@ def fabric_of(
         limit = show(each * outer.bandwidth.value, "B/s")
         notes.append(taken_as(f"{limit} of a machine, the network limit of {capped_by.id}"))
     if groups < nodes and link.domain is not None:
-        words = f"one {_place_of(nodes)}" if groups == 1 else f"{groups} NVLink domains"
+        words = f"one {_group_name(nodes)}" if groups == 1 else f"{groups} NVLink domains"
         notes.append(taken_as(f"{nodes} nodes as {words}, as {link.id} joins {link.domain.value:g} ranks"))
     if racks is not None and racks.oversubscription > 1 and groups > 1:
         notes.append(_of_racks(racks, nodes))
     if groups == 1 and inter_link is not None:
-        notes.append(f"--inter-link {inter_link} is not crossed: all ranks lie in one {_place_of(nodes)}")
+        notes.append(f"--inter-link {inter_link} is not crossed: all ranks lie in one {_group_name(nodes)}")
     host_link = catalogue.link(known.host_link.value) if known.host_link is not None else None
     point = Point(ranks, groups, link, outer, adapters, known.accelerator, host_link, capped_by=capped_by)
     if machine is not None and own is not None:
@@ -181,6 +181,7 @@ def _between_sockets(machine: Node, point: Point, catalogue: Catalogue) -> _Sock
 
 
 def _stated(value: object) -> _Choice | None:
+    """Return a stated option as a choice; None if it is not stated."""
     return None if value is None else _Choice(str(value), is_stated=True)
 
 
@@ -197,6 +198,7 @@ def _notes(taken: Mapping[str, _Choice | None]) -> list[str]:
 
 
 def _machine(catalogue: Catalogue, accelerator: str | None, node: str | None) -> _Machine:
+    """Return the machine and accelerator of the ranks, from either name, with notes of defaults."""
     if accelerator is None and node is None:
         return _Machine(None, None, None, ())
     machine = catalogue.node(node) if node is not None else None
@@ -228,6 +230,7 @@ def _nodes(ranks: int, inside: Link | None) -> int:
 def _racks(
     rack_nodes: int | None, oversubscription: float | None, placement: Placement | None
 ) -> Racks | None:
+    """Return the racks of the stated options; None without any."""
     if placement not in (None, *PLACEMENTS):
         raise unknown_name("placement", str(placement), PLACEMENTS)
     ratio = check_racks(1.0 if oversubscription is None else oversubscription, rack_nodes)
@@ -247,7 +250,8 @@ def _of_racks(racks: Racks, nodes: int) -> str:
     )
 
 
-def _place_of(nodes: int) -> str:
+def _group_name(nodes: int) -> str:
+    """Return the name of a group of one or of several nodes."""
     return "node" if nodes == 1 else "NVLink domain"
 
 
@@ -276,6 +280,7 @@ def _outer_link(machine: Node | None) -> _Choice | None:
 
 
 def _adapters(machine: Node | None) -> _Choice:
+    """Return the number of adapters of a machine, by default 1."""
     if machine is None or machine.nics is None:
         return _Choice("1")
     return _Choice(str(machine.nics), machine.id)

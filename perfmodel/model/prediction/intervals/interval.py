@@ -247,6 +247,7 @@ def deviation(result: dict[str, Any], spread: Spread) -> Any:
 
 
 def _factors(result: dict[str, Any], spread: Spread, own: OwnEffects | None, scale: Scale) -> Factors:
+    """Return the error factors by one spread, with own runs or options left open, and a ledger scale."""
     width, common = ops.exp(sum(_widths(result, spread))) * scale.factor, scale.factor
     expected = spread.quantile_80 / NORMAL_80 * width
     if own is not None:

@@ -38,7 +38,7 @@ def anchored_setting(scenario: Scenario, catalogue: Catalogue, constants: Calibr
         since the exchange alone takes longer
     """
     given = str(scenario.anchor)
-    whole = resolve(_with(scenario, anchor=None), catalogue)
+    whole = resolve(_with_options(scenario, anchor=None), catalogue)
     if whole.layout is not None:
         return resolve(scenario, catalogue)
     anchor = parse_anchor(given)
@@ -46,14 +46,14 @@ def anchored_setting(scenario: Scenario, catalogue: Catalogue, constants: Calibr
         raise refusal("anchor.copies", "anchor", given=given, known=tuple(anchor.options))
     if anchor.world_size == 1:
         return resolve(scenario, catalogue)
-    whole = resolve(_with(scenario, anchor=UNIT), catalogue)
+    whole = resolve(_with_options(scenario, anchor=UNIT), catalogue)
     try:
         one, many = (_measured(scenario, whole, ranks, catalogue) for ranks in (1, anchor.world_size))
         measured = anchor.iteration_time(many.global_batch_size, many.workload.sequence_length)
         time = _time_on_one(measured, one, many, constants)
     except InputError as error:
         raise error.under("anchor", said=f"anchor {given!r}") from error
-    setting = resolve(_with(scenario, anchor=_on_one(time)), catalogue)
+    setting = resolve(_with_options(scenario, anchor=_single_anchor(time)), catalogue)
     named = set(setting.defaults)
     is_same = (many.world_size, many.accelerators_per_node) == (whole.world_size, whole.accelerators_per_node)
     return setting._replace(
@@ -75,16 +75,16 @@ def _measured(scenario: Scenario, whole: Setting, ranks: int, catalogue: Catalog
         options |= {"k": None, "backups": None}
     if ranks <= whole.node.accelerators:
         options["accelerators_per_node"] = None
-    return resolve(_with(scenario, **options), catalogue)
+    return resolve(_with_options(scenario, **options), catalogue)
 
 
 def _time_on_one(measured: float, one: Setting, many: Setting, constants: Calibration) -> float:
     """Return the iteration time of one accelerator for which that of many equals the measured one [s]."""
-    free = one._replace(scenario=_with(one.scenario, anchor=None))
+    free = one._replace(scenario=_with_options(one.scenario, anchor=None))
     alone = float(outcome(free, constants).iteration_time)
 
     def misses(log_factor: float) -> float:
-        started = _with(many.scenario, anchor=_on_one(alone * math.exp(log_factor)))
+        started = _with_options(many.scenario, anchor=_single_anchor(alone * math.exp(log_factor)))
         return float(outcome(many._replace(scenario=started), constants).iteration_time) - measured
 
     low, high = -WIDEST, WIDEST
@@ -111,11 +111,13 @@ def _remarks(setting: Setting, many: Setting, rest: float) -> list[str]:
     return result
 
 
-def _on_one(time: float) -> str:
+def _single_anchor(time: float) -> str:
+    """Return the text of an anchor of one accelerator, with a time in the allowed range."""
     return f"iteration_time={min(max(time, 1e-6), 1e7)!r}s@1"
 
 
-def _with(scenario: Scenario, **options: object) -> Scenario:
+def _with_options(scenario: Scenario, **options: object) -> Scenario:
+    """Return a scenario with options replaced; None removes an option."""
     given = {name: getattr(scenario, name) for name in scenario.model_fields_set} | options
     kept = {name: value for name, value in given.items() if value is not None}
     return type(scenario).model_construct(**kept)

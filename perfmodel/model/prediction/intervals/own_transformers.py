@@ -65,9 +65,8 @@ def remarks(
             caveats.append("check the anchor's unit, batch and layout: few measured runs are as far off")
     if constants.own is not None and constants.own.transformers:
         lines.append(f"{constants.own.runs} runs of your own ({constants.own.file})")
-    lines.append(
-        f"{_alike(setting, start.runs)}: all times x {math.exp(start.shift):.2f}, {_width(*spreads)}"
-    )
+    factor = math.exp(start.shift)
+    lines.append(f"{_likeness_note(setting, start.runs)}: all times x {factor:.2f}, {_width_note(*spreads)}")
     if time < least_time:
         caveats.append(
             f"{show(time, 's')} is less than the {show(least_time, 's')} that peaks and links allow: "
@@ -76,7 +75,8 @@ def remarks(
     return ["; ".join(lines), *caveats]
 
 
-def _alike(setting: Setting, runs: Sequence[Run]) -> str:
+def _likeness_note(setting: Setting, runs: Sequence[Run]) -> str:
+    """Return, as text, whether the runs are of the same job or of its network."""
     job = traits_of(setting)
     if any(is_same(job, run.traits) for run in runs):
         return "the same job"
@@ -84,6 +84,7 @@ def _alike(setting: Setting, runs: Sequence[Run]) -> str:
     return f"{same} of {len(runs)} of its network" if same < len(runs) else "of its network"
 
 
-def _width(before: float, after: float) -> str:
+def _width_note(before: float, after: float) -> str:
+    """Return, as text, the widths of the 80 % interval before and after the runs."""
     wide = [math.expm1(NORMAL_80 * spread) for spread in (before, after)]
     return f"80 % interval +{wide[0]:.0%} before, +{wide[1]:.0%} now"

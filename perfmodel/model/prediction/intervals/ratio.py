@@ -192,6 +192,7 @@ def network_order(one: Prediction, other: Prediction, catalogue: Catalogue | Non
 
 
 def _link_order(one: Link, other: Link) -> int:
+    """Return 1 if one link is nowhere worse than another, -1 for the reverse, else 0."""
     for better, worse, sign in ((one, other, 1), (other, one, -1)):
         alike = better.kind == worse.kind or (worse.passes_kernel and better.kind in SPARE_KERNEL)
         flows = better.flow_bandwidth, worse.flow_bandwidth
@@ -232,6 +233,7 @@ def ratio_between(one: Prediction, other: Prediction, to: str, catalogue: Catalo
 
 
 def _ratio(one: Prediction, other: Prediction, to: str) -> Ratio:
+    """Return the speed ratio of two predictions without a known order."""
     value = one.samples_per_second / other.samples_per_second
     if one.interval is None or other.interval is None:
         return Ratio.model_construct(to=to, value=value, low_80=None, high_80=None, sure=None)

@@ -156,6 +156,7 @@ def compressed_exchanges(
 
 
 def _fabric(setting: Setting, scenario: Scenario, catalogue: Catalogue) -> Point:
+    """Return the fabric of a job's ranks for collectives."""
     return fabric_of(
         setting.world_size,
         catalogue,
@@ -206,6 +207,7 @@ def _sent(name: str, setting: Setting, fabric: Point, message_bytes: float) -> _
 def _exchange(
     scheme: Scheme, gradient: Gradient, setting: Setting, fabric: Point, dense: _Sent
 ) -> CompressedExchange:
+    """Return the exchange of a gradient by one compression scheme."""
     kind, ranks = scheme.kind, setting.world_size
     result, constants = coded(scheme, gradient, ranks, setting.software_year), calibration()
     gathers = kind.collective == "all-gather"
@@ -261,6 +263,7 @@ def turn_words(setting: Setting, scheme: Scheme, constants: Calibration) -> str:
 
 
 def _moves_more(collective: str, ranks: int) -> str:
+    """Return the reason why compressed gradients are not smaller than an all-reduce."""
     if collective == "all-gather":
         return f"gathering from {ranks} ranks sends more than an all-reduce of everything"
     return "it sends no less than the uncompressed gradients"

@@ -106,6 +106,7 @@ class _Given(NamedTuple):
 
     @property
     def linear(self) -> float:
+        """The rate by the linear rule."""
         return float(linear_scaled_learning_rate(self.base, self.batch, self.base_batch))
 
 
@@ -119,7 +120,8 @@ class _Rule(NamedTuple):
     published: tuple[float, float] | None = None
 
 
-def _scaled(given: _Given) -> tuple[float | None, ...]:
+def _batch_arguments(given: _Given) -> tuple[float | None, ...]:
+    """Return the arguments of the rules that scale with the batch."""
     return given.base, given.batch, given.base_batch
 
 
@@ -134,7 +136,7 @@ RULES = (
         "linear",
         (),
         linear_scaled_learning_rate,
-        _scaled,
+        _batch_arguments,
         "goyal2017",
         "SGD with momentum and a warm-up; ResNet-50 lost no accuracy from 64 to 8,192 samples, and loses "
         "beyond",
@@ -144,7 +146,7 @@ RULES = (
         "square root",
         (),
         square_root_scaled_learning_rate,
-        _scaled,
+        _batch_arguments,
         "krizhevsky2014",
         "keeps the variance of an update; its author found the linear rule better for AlexNet",
     ),
@@ -235,6 +237,7 @@ def learning_rates(
 
 
 def _row(rule: _Rule, given: _Given) -> LearningRate:
+    """Return the learning rate by one rule."""
     published = rule.published
     function = rule.function
     return LearningRate(
@@ -260,6 +263,7 @@ def _by_staleness(rate: float, mean_staleness: float) -> tuple[StaleRate, ...]:
 
 
 def _warm_up(base: float, rate: float, epochs: float) -> tuple[WarmUpPoint, ...]:
+    """Return the rates of a warm-up, one for each epoch."""
     if not epochs:
         return ()
     times = [*range(int(epochs)), *([int(epochs)] if int(epochs) < epochs else []), epochs]

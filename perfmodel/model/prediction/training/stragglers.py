@@ -149,6 +149,7 @@ def variants_of(
 
 
 def _check_backups(variant: str, workers: int, k: int | None, backups: int) -> None:
+    """Refuse backup workers of other variants, too many of them, or together with k."""
     if variant not in ("backup", "all"):
         raise refusal("updates.backups_of", variant=variant)
     if backups >= workers:

@@ -110,6 +110,7 @@ def _with(
 
 
 def _row(strategy: str, answer: Prediction, loss: float) -> tuple[dict[str, Any], ErrorBound | None]:
+    """Return the row of one strategy, and its error bound if it has one."""
     one = _as_variant(strategy, answer)
     row: dict[str, Any] = {
         "strategy": strategy,
@@ -159,7 +160,7 @@ def _ahead(bounds: dict[str, ErrorBound], loss: float) -> list[dict[str, Any]]:
     """Return the spans of losses that each strategy reaches first, from the initial to the requested loss."""
     result: list[dict[str, Any]] = []
     for level in np.geomspace(INITIAL_ERROR, loss, LOSSES + 1)[1:].tolist():
-        times = {name: _time(bound, level) for name, bound in bounds.items()}
+        times = {name: _time_to_level(bound, level) for name, bound in bounds.items()}
         first = min(times, key=times.__getitem__, default=None)
         if first is None or not math.isfinite(times[first]):
             break
@@ -169,7 +170,8 @@ def _ahead(bounds: dict[str, ErrorBound], loss: float) -> list[dict[str, Any]]:
     return result
 
 
-def _time(bound: ErrorBound, level: float) -> float:
+def _time_to_level(bound: ErrorBound, level: float) -> float:
+    """Return the time until a bound falls to a level [s]; infinite if it never does."""
     if level <= bound.floor:
         return math.inf
     return updates_to_error(level, INITIAL_ERROR, bound.floor, 1 - bound.decay) * bound.update_time
@@ -177,7 +179,7 @@ def _time(bound: ErrorBound, level: float) -> float:
 
 def _curve(bounds: dict[str, ErrorBound], loss: float) -> dict[str, Any]:
     """Return the error bounds over time, until the last strategy reaches the loss."""
-    ends = [time for bound in bounds.values() if math.isfinite(time := _time(bound, loss))]
+    ends = [time for bound in bounds.values() if math.isfinite(time := _time_to_level(bound, loss))]
     if not ends:
         return {"times": [], "errors": {}}
     times = np.linspace(0, max(ends), POINTS)

@@ -45,6 +45,7 @@ def discarded_note(updates: Updates, workers: int) -> str | None:
 
 
 def _bounds(setting: Setting, step: Step, constants: Calibration) -> UpdateBounds:
+    """Return the bounds of the updates per second."""
     exposed = added(step.terms)
     round_means, work, fabric = round_of(setting, constants), step.work, step.fabric
     visit = 0.0 if in_step(setting) else visit_time(setting, work, fabric, constants)
