@@ -304,7 +304,7 @@ def test_one_rate_of_a_link_is_told_from_another():
     beside = 2 * sent.message_bytes * 63 / 64 / sent.time
     assert beside < 0.8 * alone
     words = llama.network_limit
-    assert words.startswith("computation beside it: a collective gets at most ")
+    assert words.startswith("computation at the same time: a collective then gets at most ")
     of_alone = float(re.search(r"([\d.]+) GB/s alone", words)[1])
     assert of_alone == pytest.approx(alone / 1e9, rel=0.01)
     said = float(re.search(r"([\d.]+) GB/s of ethernet-100g-rdma", words)[1])

@@ -177,10 +177,10 @@ def collective(
     nodes : [1] Nodes.  [default: as the machine holds the ranks, else 1; with a link between nodes up to 8 on each]
     nics : [1] Network adapters per node.  [default: those of the machine, else 1]
     connections : [1] TCP connections between two nodes.  [default: NCCL's 16]
-    network_cap : Whether the network limit of a rented machine holds, over its own link or another.
+    network_cap : Whether the network limit of a rented machine applies, over its own link or another.
     rack_nodes : [1] Nodes under one switch, with oversubscription or algorithm multi-ring.
-    oversubscription : [1] Bandwidth into a rack over bandwidth out of it, e.g. 4.
-    placement : How the job's ring lies on the racks.
+    oversubscription : [1] Bandwidth of a rack's nodes over bandwidth of its uplinks, e.g. 4.
+    placement : Order of the job's ring over the racks.
     torus_dimensions : Ranks in a row x ranks in a column of the torus, e.g. 4x8, with algorithm torus.  [default: a node a row, or the most square]
     gpus : Another name of ranks.
     link : Another name of intra_link.
@@ -241,10 +241,10 @@ def collective(
     nodes : [1] Nodes.  [default: as the machine holds the ranks, else 1; with a link between nodes up to 8 on each]
     nics : [1] Network adapters per node.  [default: those of the machine, else 1]
     connections : [1] TCP connections between two nodes.  [default: NCCL's 16]
-    network_cap : Whether the network limit of a rented machine holds, over its own link or another.
+    network_cap : Whether the network limit of a rented machine applies, over its own link or another.
     rack_nodes : [1] Nodes under one switch, with oversubscription or algorithm multi-ring.
-    oversubscription : [1] Bandwidth into a rack over bandwidth out of it, e.g. 4.
-    placement : How the job's ring lies on the racks.
+    oversubscription : [1] Bandwidth of a rack's nodes over bandwidth of its uplinks, e.g. 4.
+    placement : Order of the job's ring over the racks.
     torus_dimensions : Ranks in a row x ranks in a column of the torus, e.g. 4x8, with algorithm torus.  [default: a node a row, or the most square]
     gpus : Another name of ranks.
     link : Another name of intra_link.
@@ -332,13 +332,13 @@ def compression(
     size : [B] Of a gradient in fp32 in place of the network's, e.g. 100MB.
     accelerator : Accelerator, e.g. k80, v100-sxm2-16gb, h100-sxm5-80gb.  [default: v100-sxm2-16gb, or the node's]
     node : Machine, e.g. dgx-1v.  [default: the accelerator's usual]
-    accelerators_per_node : [1] Accelerators of a node that take part.  [default: all]
-    intra_link : Link between accelerators of a node.  [default: the node's]
+    accelerators_per_node : [1] Accelerators of a node that the job uses.  [default: all]
+    intra_link : Link between the accelerators of a node.  [default: the node's]
     inter_link : Link between nodes, e.g. ethernet-25g-tcp.  [default: the node's]
     nics : [1] Network adapters per node that carry gradients.  [default: the node's]
     rack_nodes : [1] Nodes under one switch, with oversubscription or algorithm multi-ring.
-    oversubscription : [1] Bandwidth into a rack over bandwidth out of it, e.g. 4.  [default: 1]
-    placement : How the job's ring lies on the racks.  [default: contiguous]
+    oversubscription : [1] Bandwidth of a rack's nodes over bandwidth of its uplinks, e.g. 4.  [default: 1]
+    placement : Order of the job's ring over the racks.  [default: contiguous]
     framework : Whose launches coding takes.  [default: pytorch]
     catalogue : hardware to choose from; by default what comes with the package
 
@@ -534,7 +534,7 @@ def layouts(
     inter_link : Link between machines.  [default: that of the machine]
     nics : [1] Network adapters of each machine.  [default: the machine's]
     connections : [1] TCP connections between two nodes.  [default: NCCL's 16]
-    network_cap : Whether the network limit of a rented machine holds, over its own link or another.
+    network_cap : Whether the network limit of a rented machine applies, over its own link or another.
     sequence_length : [tokens] Tokens of a sample.  [default: the network's]
     framework : NAME or NAME@YEAR: megatron-core, nemo, fsdp, torchtitan, deepspeed, maxtext, ...  [default: megatron-core]
     precision : Of matrix products.  [default: bf16]
@@ -816,8 +816,8 @@ def stragglers(
     params : Parameters of the distribution by name, besides those in its text.
     communication_time : [s] After the barrier, common to all.  [default: 0]
     k : [1] Gradients that an update waits for: k-sync, k-async, k-batch-sync, k-batch-async.  [default: half the workers]
-    backups : [1] Workers whose gradients an update does without: backup.  [default: 1]
-    local_steps : [1] Steps between two averages, of local-sgd, or visits to the centre, of elastic.  [default: 10]
+    backups : [1] Workers whose gradients an update does not wait for: backup.  [default: 1]
+    local_steps : [1] Steps between two averages (local-sgd), or between exchanges with the centre (elastic).  [default: 10]
     server_time : [s] A server's time for one push and pull: async, k-batch-async, elastic.  [default: 0]
     gpus : Another name of workers.
 
@@ -861,8 +861,8 @@ def stragglers(
     params : Parameters of the distribution by name, besides those in its text.
     communication_time : [s] After the barrier, common to all.  [default: 0]
     k : [1] Gradients that an update waits for: k-sync, k-async, k-batch-sync, k-batch-async.  [default: half the workers]
-    backups : [1] Workers whose gradients an update does without: backup.  [default: 1]
-    local_steps : [1] Steps between two averages, of local-sgd, or visits to the centre, of elastic.  [default: 10]
+    backups : [1] Workers whose gradients an update does not wait for: backup.  [default: 1]
+    local_steps : [1] Steps between two averages (local-sgd), or between exchanges with the centre (elastic).  [default: 10]
     server_time : [s] A server's time for one push and pull: async, k-batch-async, elastic.  [default: 0]
     gpus : Another name of workers.
 

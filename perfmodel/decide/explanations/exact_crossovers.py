@@ -22,8 +22,8 @@ from perfmodel.decide.explanations.node import Node
 from perfmodel.decide.sensitivity.case import Case
 from perfmodel.equations.collective_times import ramped_time
 from perfmodel.equations.overlap import exposed_communication_time
-from perfmodel.model.step.all_reduce import ONLY_WHEN_ASKED, all_reduce_times
-from perfmodel.model.step.communication import by_library
+from perfmodel.model.step.all_reduce import ONLY_ON_REQUEST, all_reduce_times
+from perfmodel.model.step.communication import uses_library
 from perfmodel.model.step.layout import gradient_group
 from perfmodel.model.step.parts import fabric_of
 
@@ -218,7 +218,7 @@ def _of_algorithms(case: Case) -> list[ExactCrossover]:
     used = setting.scenario.algorithm
     if setting.strategy != "all-reduce" or setting.world_size == 1 or used == "best" or setting.layout:
         return []
-    if by_library(setting):
+    if uses_library(setting):
         return []  # which algorithm a library takes hangs on the place, not on the message
     times = all_reduce_times(gradient_group(setting, fabric_of(setting, case.constants)))
     size = sympy.Symbol("message_bytes", positive=True)
@@ -226,7 +226,7 @@ def _of_algorithms(case: Case) -> list[ExactCrossover]:
         return []
     crossovers = []
     for other, time in times.items():
-        if other == used or other in ONLY_WHEN_ASKED:
+        if other == used or other in ONLY_ON_REQUEST:
             continue
         try:
             difference = sympy.sympify(times[used](size)) - sympy.sympify(time(size))

@@ -13,7 +13,7 @@ from perfmodel.decide.economics import KWH
 from perfmodel.decide.explanations.equations import Cost, Equation, Symbol, largest
 from perfmodel.decide.explanations.library_crossovers import ExactCrossover
 from perfmodel.decide.explanations.plain_math import plain
-from perfmodel.model.collectives.model import ENDLESS
+from perfmodel.model.collectives.model import NO_LIMIT
 from perfmodel.model.step.memory import listed
 
 WIDTH = 80
@@ -87,7 +87,7 @@ class Explanation:
 
 def number(value: float | None, unit: str) -> str:
     """Return one value as people write it."""
-    if value is None or (unit == "B/s" and value >= ENDLESS):
+    if value is None or (unit == "B/s" and value >= NO_LIMIT):
         return "without limit"
     if unit in UNITS and unit != "1":
         return show(value, unit)

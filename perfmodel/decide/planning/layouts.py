@@ -21,7 +21,7 @@ from perfmodel.model.options.layout import Layout
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction.open_options import left_open_by
 from perfmodel.model.setting.resolve import Setting, resolve
-from perfmodel.model.setting.sharing import shared
+from perfmodel.model.setting.sharing import layout_setting
 from perfmodel.model.step.terms import names_of
 from perfmodel.model.transformers.job import rows as chosen
 from perfmodel.model.transformers.layout_words import changes
@@ -132,7 +132,7 @@ def _check_options(goal: Goal, network: Workload, accelerator: Accelerator, cata
     """Refuse strategies and algorithms that the transformer model does not know."""
     for strategy, algorithm in product(goal.strategies or ("all-reduce",), goal.algorithms or ALGORITHMS):
         scenario = Scenario(workload=goal.workload, strategy=strategy, algorithm=algorithm)
-        shared(scenario, network, accelerator, catalogue, lambda _: None)
+        layout_setting(scenario, network, accelerator, catalogue, lambda _: None)
 
 
 def _setting(goal: Goal, machine: Machine, size: int, precision: str | None, catalogue: Catalogue) -> Setting:

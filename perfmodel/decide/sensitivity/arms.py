@@ -13,7 +13,7 @@ from perfmodel.decide.sensitivity.case import Case
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.prediction.limits import limit_words, limits_inside
 from perfmodel.model.setting.resolve import Setting
-from perfmodel.model.step.communication import by_library, message_times
+from perfmodel.model.step.communication import message_times, uses_library
 from perfmodel.model.step.computation import Computation
 from perfmodel.model.step.evaluate import evaluate
 from perfmodel.model.step.fabric import (
@@ -30,12 +30,12 @@ from perfmodel.model.step.library import library_times
 from perfmodel.model.step.messages import messages
 from perfmodel.model.step.parts import (
     anchor_factor,
-    best_way,
     communicates,
     computation_of,
     fabric_of,
     merging_cost,
     scaled,
+    with_cheapest_exchange,
     work_alone,
 )
 from perfmodel.model.step.ports import fraction
@@ -66,10 +66,10 @@ def choices(case: Case) -> list[Choice]:
     if communicates(setting):
         on = fabric_of(setting, constants)
         result += _rates(case, on)
-        case = case._replace(setting=best_way(setting, work, on, constants))
+        case = case._replace(setting=with_cheapest_exchange(setting, work, on, constants))
         if case.setting.overlap != "priority" and setting.strategy != ONE_PROCESS:
             result.append(_queue(case, work, on))
-            if by_library(setting):
+            if uses_library(setting):
                 result.append(_way(case, work, on))
         if setting.strategy == "parameter-server" and setting.updates is None:
             result.append(_ports(case, on))
@@ -102,7 +102,7 @@ def _rates(case: Case, on: Fabric) -> list[Choice]:
         of = f"rate of {ports.inter_link.id}"
         result.append(_choice(of, "min", "B/s", _caps(ports, constants), "without effect"))
     ring = setting.strategy == "all-reduce" and setting.scenario.algorithm in ("ring", "auto")
-    if setting.domains > 1 and (ring or by_library(setting)):
+    if setting.domains > 1 and (ring or uses_library(setting)):
         group = "node" if setting.domains == setting.nodes else "domain"
         arms = {
             f"inside a {group}": float(on.intra_link_bandwidth),

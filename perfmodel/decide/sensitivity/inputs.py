@@ -22,7 +22,7 @@ from perfmodel.hardware.link import Link
 from perfmodel.model.setting.leaves import OF_TERMS
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.setting.sharing import has_layouts
-from perfmodel.model.step.communication import by_library
+from perfmodel.model.step.communication import uses_library
 from perfmodel.model.step.fabric import crosses_network, crosses_sockets
 from perfmodel.model.step.input_wait import SAMPLE_ELEMENT_BYTES, decode_rate
 
@@ -119,7 +119,7 @@ def has_vector_peak(setting: Setting) -> bool:
 def _latency(place: str) -> Callable[[Setting], float]:
     def value(setting: Setting) -> float:
         link = getattr(setting, place)
-        bulk = None if by_library(setting) else link.bulk_hop_latency
+        bulk = None if uses_library(setting) else link.bulk_hop_latency
         return float((bulk or link.hop_latency).value)
 
     return value

@@ -23,7 +23,7 @@ from perfmodel.model.prediction.numbers import numbers
 from perfmodel.model.prediction.open_options import left_open_by
 from perfmodel.model.setting.anchor import Anchor, parse_anchors
 from perfmodel.model.setting.resolve import Setting, accelerator_of, resolve
-from perfmodel.model.setting.sharing import shared, stack_of
+from perfmodel.model.setting.sharing import layout_setting, stack_of
 from perfmodel.model.step.evaluate import outcome_of
 from perfmodel.model.transformers.evaluate import case_of_setting, fabric_of_setting, network_of, with_layout
 from perfmodel.model.transformers.job import rows as chosen
@@ -222,7 +222,7 @@ def _place_of_runs(
 def _runs(anchor: Anchor, place: Setting, numbers: dict[str, Any]) -> tuple[_Runs, Any]:
     """Return the measured runs of an anchor for rows of numbers, and which of them are possible."""
     usual = {name: Scenario.model_fields[name].default for name in (*LAYOUT, *PLAN)}
-    own = {name: anchor.options.get(name, usual[name]) for name in anchor.unlike if name in usual}
+    own = {name: anchor.options.get(name, usual[name]) for name in anchor.own_options if name in usual}
     layout, able = _layouts(numbers | numbers_of(own | {"world_size": place.world_size}), place)
     return _Runs(anchor, place, layout), able
 
@@ -243,7 +243,7 @@ def _reasons(
 def _why(asked: dict[str, Any], setting: Setting, catalogue: Catalogue) -> str:
     scenario = Scenario.model_construct(**asked)
     try:
-        shared(scenario, setting.workload, setting.accelerator, catalogue, lambda _: None)
+        layout_setting(scenario, setting.workload, setting.accelerator, catalogue, lambda _: None)
         resolve(scenario, catalogue)  # minds the runs of an anchor as well
     except InputError as error:
         return error.note()

@@ -31,7 +31,7 @@ from perfmodel.evidence.traces.step_times import read_step_times
 from perfmodel.evidence.traces.traced_job import NOT_SAID, job_of
 from perfmodel.hardware.calibration_sources import Sources
 from perfmodel.hardware.catalogue.store import Catalogue
-from perfmodel.model.fitted.calibration import Calibration, beside, calibration
+from perfmodel.model.fitted.calibration import Calibration, calibration, with_own_effects
 from perfmodel.model.options.keywords import SizedOptions, scenario_from
 from perfmodel.model.options.scenario import AnyScenario, Scenario
 from perfmodel.model.setting.profile import Profile
@@ -97,7 +97,7 @@ class OwnRuns:
     @cached_property
     def calibration(self) -> Calibration:
         """What ``predict`` takes as ``constants``; the written file is its ``calibration``."""
-        return beside(calibration(), self.learned.own)
+        return with_own_effects(calibration(), self.learned.own)
 
     @cached_property
     def _table(self) -> dict[str, Any]:

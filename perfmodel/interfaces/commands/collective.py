@@ -38,8 +38,8 @@ class CollectiveRequest(Described):
         [default: as the machine holds the ranks, else 1; with a link between nodes up to 8 on each]
     nics : [1] Network adapters per node.  [default: those of the machine, else 1]
     connections : [1] TCP connections between two nodes.  [default: NCCL's 16]
-    oversubscription : [1] Bandwidth into a rack over bandwidth out of it, e.g. 4.  [default: 1]
-    placement : How the job's ring lies on the racks.  [default: contiguous]
+    oversubscription : [1] Bandwidth of a rack's nodes over bandwidth of its uplinks, e.g. 4.  [default: 1]
+    placement : Order of the job's ring over the racks.  [default: contiguous]
     """
 
     name: Annotated[CollectiveName, OptionInfo(name="collective", synonyms={"sendrecv": "send-receive"})] = (

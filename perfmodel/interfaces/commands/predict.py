@@ -27,8 +27,8 @@ class PredictRequest(Scenario):
     ----------
     conditions : Prices, power and failures: also money, energy and carbon.
     time_to_target : Also the time to a published accuracy.
-    recipe : How training to it goes; perfmodel workloads recipes lists them.
-        [default: what goes with {framework}; without one stock, for BERT mlperf]
+    recipe : Recipe of the training to the target; perfmodel workloads recipes lists them.
+        [default: that of {framework}; without one stock, for BERT mlperf]
     tokens : Of {recipe} tokens, or of the run whose costs to tell, e.g. 15T.
         [default: of a recipe as published, or 20 for each parameter]
     time_to_loss : [1] Also error against time of every way to update, down to this loss; the bound starts

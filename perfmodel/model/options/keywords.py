@@ -1,4 +1,4 @@
-"""The options of a scenario as keywords of a function: what editors offer and type checkers check."""
+"""The options of a scenario as typed keyword arguments of functions, for editors and type checkers."""
 
 from __future__ import annotations
 
@@ -99,12 +99,12 @@ class SizedOptions(Options, total=False):
 
 
 def scenario_from(scenario: AnyScenario | None, options: Mapping[str, Any]) -> Scenario:
-    """Return a scenario with options laid over it; either batch size takes the place of the other.
+    """Return a scenario with options replaced; either batch size replaces the other.
 
     Parameters
     ----------
-    scenario : or its options by name; None, what is usual
-    options : by the names of a ``Scenario``, or ``gpus``
+    scenario : or its options by name; None: all defaults
+    options : to replace, by the field names of a ``Scenario``, or ``gpus``
 
     Raises
     ------
