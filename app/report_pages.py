@@ -73,7 +73,7 @@ def of_layouts(answer: Layouts, command: str, conditions: Conditions) -> Making:
     catalogue = session_hardware.catalogue()
 
     def page() -> Page:
-        from perfmodel.interfaces.reports.shared_out import page_of_layouts
+        from perfmodel.interfaces.reports.layouts import page_of_layouts
 
         return page_of_layouts(answer, command, catalogue, conditions=conditions)
 

@@ -73,7 +73,7 @@ def test_none_that_suffices_is_said_plainly_and_ends_with_1():
     done = run("--gpus", "32", "--workload", "vgg16", "--vary", "inter-link", "--until", "99%")
     assert done.exit_code == 1
     assert done.stdout.startswith("no link tried reaches 99 % scaling efficiency: the most is 91.4%")
-    assert "there: compute-bound" in done.stdout
+    assert "its limit: compute-bound" in done.stdout
     assert "*: the answer" not in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
 

@@ -352,7 +352,7 @@ def test_each_way_to_share_is_held_against_the_same_way():
     assert slowest.ratio.value > 1  # a better network: 0.79 of shares by speed on what there is
     assert slowest.ratio.value == pytest.approx(slowest.samples_per_second / answer.ways["slowest paces"])
     assert shares.ratio.value == pytest.approx(shares.samples_per_second / answer.have.samples_per_second)
-    assert any("held against the same on what you have" in line for line in answer.notes)
+    assert any("compared with the same policy on what you have" in line for line in answer.notes)
 
 
 def test_machines_that_would_slow_a_layout_stay_idle_and_that_is_said():
@@ -363,7 +363,7 @@ def test_machines_that_would_slow_a_layout_stay_idle_and_that_is_said():
     assert (option.machines, option.idle_machines, option.kinds[0].machines) == (17, 1, 16)
     assert option.samples_per_second == answer.have.samples_per_second
     assert option.notes[0].startswith(
-        "1 x dgx-a100-80gb: 1 of 17 machines stays idle: 16 are shared out faster"
+        "1 x dgx-a100-80gb: 1 of 17 machines stays idle: a step on 16 is faster"
     )
     copies = perfmodel.fleets("16 x dgx-a100-80gb", "1 x dgx-a100-80gb", **JOB).options[0]
     assert (copies.idle_machines, copies.kinds[0].machines) == (0, 17)

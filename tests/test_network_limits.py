@@ -265,7 +265,7 @@ def test_rdma_is_proposed_on_the_ports_of_tcp():
     assert rdma.ratio.value > 1.1
     assert not any("adapter" in item.what for item in rdma.purchase.items)
     assert any("if their adapters do RDMA" in note for note in rdma.notes)
-    assert not any("hardly told apart" in note for note in found.notes)
+    assert not any("hardly distinguishable" in note for note in found.notes)
 
 
 RACKS = {"oversubscription": 2.0, "rack_nodes": 2}

@@ -356,4 +356,4 @@ def test_counts_between_are_counted_before_they_are_timed():
         except TooManyCandidates as refused:
             allowed = refused.asked
     assert coarse.layouts < finer.layouts
-    assert [reason for reason in coarse.search.left_out if reason.startswith("a count beside the best")]
+    assert [reason for reason in coarse.search.left_out if reason.startswith("a count next to the best")]

@@ -1,4 +1,4 @@
-"""Every command as a function, and as a method of the client; ``calls.pyi`` has their types."""
+"""Every command as a function, and as a method of the client; their types are in ``calls.pyi``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def __getattr__(name: str) -> Any:
 
 
 class _Call:
-    """A method of the client, made when somebody first calls it."""
+    """A method of the client for one command, made on access."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -43,7 +43,7 @@ class _Call:
 
 
 class Calls:
-    """A method for each command, which ``answer_of`` answers."""
+    """A method for each command; ``answer_of`` sends the request."""
 
 
 for _function, _name in _BY_FUNCTION.items():

@@ -53,25 +53,26 @@ def adaptive_synchrony(
     ) -> Schedule:
     """Return how many gradients an update should wait for (AdaSync), and how many local steps (AdaComm).
 
-    Each is what gets furthest until the next choice, by the bound on an example objective.
+    Each choice minimises the bound on an example objective at the time of the next choice.
 
     Parameters
     ----------
     workers : [1] Workers, backup ones included.  [default: 16]
-    distribution : Of one worker's time per gradient; or as name:key=value,...  [default: shifted-exponential]
-    params : Parameters of the distribution by name, besides those in its text.
-    communication_time : [s] After the barrier, common to all.  [default: 0]
-    interval : [s] Until the next choice.  [default: 20 mean gradients]
-    learning_rate : [1] Above 0, at most 1.  [default: 0.05]
+    distribution : Distribution of one worker's time per gradient; a name, or name:key=value,...  [default: shifted-exponential]
+    params : Parameters of the distribution by name, in addition to those in its text.
+    communication_time : [s] Time after the barrier, common to all workers.  [default: 0]
+    interval : [s] Time until the next choice.  [default: 20 mean gradients]
+    learning_rate : [1] Learning rate of the example objective, above 0, at most 1.  [default: 0.05]
     gpus : Another name of workers.
 
     Raises
     ------
-    InputError : an unknown law or parameter, a law without a mean, a number out of its range
+    InputError : an unknown distribution or parameter, one without a mean, a number out of its range
 
     Examples
     --------
-    Few gradients while the error is large, more as it falls; averages seldom at first, often at the end.
+    An update waits for few gradients at first, for more later; models are averaged rarely at first, often
+    later.
 
     >>> from perfmodel import adaptive_synchrony
     >>> first, *_, last = adaptive_synchrony(workers=16, communication_time="0.5s").choices
@@ -91,10 +92,10 @@ def check_quote(
 
     Parameters
     ----------
-    quote : What a quote's file holds, as a table; or the name of an example, or of a file.
-    examples : Instead: list the quotes that come with the package.
-    where : What errors call the quote.  [default: quote]
-    calibration : What your own runs taught, for every claim: a file of perfmodel calibrate --data.
+    quote : Content of a quote file as a table; or the name of an example or a file.
+    examples : List the quotes that come with the package instead.
+    where : Name of the quote in error messages.  [default: quote]
+    calibration : Fit to your own runs, for every claim: a file of perfmodel calibrate --data.
     catalogue : hardware to choose from; by default what comes with the package
 
     Raises
@@ -162,16 +163,16 @@ def collective(
         link: str | None = ...,
         catalogue: Catalogue | None = ...,
     ) -> Collective:
-    """Return the time of one collective on its own, its algorithm, and how close that is to the bound.
+    """Return the time of a single collective, its algorithm, and how close it is to the lower bound.
 
     Parameters
     ----------
-    name : What ranks do.  [default: all-reduce]
+    name : Collective operation.  [default: all-reduce]
     ranks : [1] Ranks in the collective.
-    size : [B] Buffer on one rank: 100MB; of a list, or in a shell 1KB..1GB, a table.
+    size : [B] Buffer on one rank: 100MB; a list, or in a shell 1KB..1GB, gives a table.
     algorithm : auto (as NCCL chooses), best (the cheapest by our formulas), or a name: ring, tree, ...  [default: auto]
-    accelerator : What each rank is, e.g. h100-sxm5-80gb.  [default: that of the node]
-    node : Machine the ranks lie on, with its links and adapters, e.g. dgx-1v.  [default: the accelerator's usual one]
+    accelerator : Accelerator of each rank, e.g. h100-sxm5-80gb.  [default: that of the node]
+    node : Machine of the ranks, with its links and adapters, e.g. dgx-1v.  [default: the accelerator's usual one]
     intra_link : Link between the ranks of a node, e.g. nvlink3-nvswitch.  [default: that of the machine]
     inter_link : Link between nodes, e.g. ib-hdr-200g.  [default: that of the machine]
     nodes : [1] Nodes.  [default: as the machine holds the ranks, else 1; with a link between nodes up to 8 on each]
@@ -188,7 +189,7 @@ def collective(
 
     Raises
     ------
-    InputError : an unknown name, a size from none to 1 PB, ranks that do not spread evenly, no link
+    InputError : an unknown name, a size out of range, ranks that do not divide among the nodes, no link
 
     Examples
     --------
@@ -226,16 +227,16 @@ def collective(
         link: str | None = ...,
         catalogue: Catalogue | None = ...,
     ) -> Collectives:
-    """Return the time of one collective on its own, its algorithm, and how close that is to the bound.
+    """Return the time of a single collective, its algorithm, and how close it is to the lower bound.
 
     Parameters
     ----------
-    name : What ranks do.  [default: all-reduce]
+    name : Collective operation.  [default: all-reduce]
     ranks : [1] Ranks in the collective.
-    size : [B] Buffer on one rank: 100MB; of a list, or in a shell 1KB..1GB, a table.
+    size : [B] Buffer on one rank: 100MB; a list, or in a shell 1KB..1GB, gives a table.
     algorithm : auto (as NCCL chooses), best (the cheapest by our formulas), or a name: ring, tree, ...  [default: auto]
-    accelerator : What each rank is, e.g. h100-sxm5-80gb.  [default: that of the node]
-    node : Machine the ranks lie on, with its links and adapters, e.g. dgx-1v.  [default: the accelerator's usual one]
+    accelerator : Accelerator of each rank, e.g. h100-sxm5-80gb.  [default: that of the node]
+    node : Machine of the ranks, with its links and adapters, e.g. dgx-1v.  [default: the accelerator's usual one]
     intra_link : Link between the ranks of a node, e.g. nvlink3-nvswitch.  [default: that of the machine]
     inter_link : Link between nodes, e.g. ib-hdr-200g.  [default: that of the machine]
     nodes : [1] Nodes.  [default: as the machine holds the ranks, else 1; with a link between nodes up to 8 on each]
@@ -252,7 +253,7 @@ def collective(
 
     Raises
     ------
-    InputError : an unknown name, a size from none to 1 PB, ranks that do not spread evenly, no link
+    InputError : an unknown name, a size out of range, ranks that do not divide among the nodes, no link
 
     Examples
     --------
@@ -275,17 +276,17 @@ def compare(
         recipe: Literal['stock', 'mlperf', 'lars', 'lamb', 'tokens'] | None = ...,
         catalogue: Catalogue | None = ...,
     ) -> Comparison:
-    """Predict several scenarios and set each beside the first.
+    """Predict several scenarios and compare each with the first.
 
-    A ``Case``, which was predicted before, has a name and costs of its own.
+    A ``Case`` is already predicted, with its own name and costs.
 
     Parameters
     ----------
     scenarios : Two or more jobs, each a table of a scenario's options.
-    names : Of the scenarios.  [default: A, B, C]
+    names : Names of the scenarios.  [default: A, B, C]
     conditions : Prices, power and failures.
     time_to_target : Also times and costs of training to a published quality.
-    recipe : How training to it goes, which asks for it too.  [default: what goes with each framework]
+    recipe : Recipe of that training; implies it.  [default: the usual one of each framework]
     catalogue : hardware to choose from; by default what comes with the package
 
     Raises
@@ -297,10 +298,10 @@ def compare(
     Twice the accelerators, the same batch on each:
 
     >>> from perfmodel import compare
-    >>> found = compare({"gpus": 8}, {"gpus": 16}, names=["eight", "sixteen"])
-    >>> [(entry.option, entry.values) for entry in found.inputs]
+    >>> comparison = compare({"gpus": 8}, {"gpus": 16}, names=["eight", "sixteen"])
+    >>> [(entry.option, entry.values) for entry in comparison.inputs]
     [('world_size', [8, 16])]
-    >>> found.verdict.startswith("sixteen is 1.9")
+    >>> comparison.verdict.startswith("sixteen is 1.9")
     True
     """
 
@@ -322,14 +323,14 @@ def compression(
         framework: str | None = ...,
         catalogue: Catalogue | None = ...,
     ) -> CompressedExchanges:
-    """Return what compressing gradients takes and saves: bytes, coding, collective, break-even bandwidth.
+    """Return bytes, coding time, collective and break-even bandwidth of compressed gradients.
 
     Parameters
     ----------
     scheme : fp16, topk:0.01, randomk:0.01, qsgd:4bit, signsgd, terngrad, powersgd:4, onebit, several, or all.  [default: all]
     workload : Network whose gradients are exchanged.  [default: resnet50]
     gpus : [1] GPUs that exchange them.  [default: 8]
-    size : [B] Of a gradient in fp32 in place of the network's, e.g. 100MB.
+    size : [B] Size of a gradient in fp32, instead of the network's, e.g. 100MB.
     accelerator : Accelerator, e.g. k80, v100-sxm2-16gb, h100-sxm5-80gb.  [default: v100-sxm2-16gb, or the node's]
     node : Machine, e.g. dgx-1v.  [default: the accelerator's usual]
     accelerators_per_node : [1] Accelerators of a node that the job uses.  [default: all]
@@ -348,7 +349,7 @@ def compression(
 
     Examples
     --------
-    The largest hundredth with their places, everybody's gathered: what a port carries grows with the ranks.
+    Top-k gathers values and indices of all ranks, so that the traffic of a port grows with the ranks.
 
     >>> from perfmodel import compression
     >>> row = compression("topk:0.01", gpus=16).rows[0]
@@ -374,24 +375,24 @@ def downpour(
         inter_link: str | None = ...,
         catalogue: Catalogue | None = ...,
     ) -> Downpour:
-    """Return what Downpour SGD reaches: replicas that never wait for each other, over sharded servers.
+    """Return throughput, staleness and server load of Downpour SGD, with asynchronous replicas.
 
     Parameters
     ----------
     workload : Network, or a file: .onnx, .csv, config.json.  [default: resnet50]
-    replicas : [1] Of the model, each of which trains on its own.  [default: 10]
-    servers : [1] That hold the model in equal shards.  [default: 1]
+    replicas : [1] Replicas of the model, each of which trains independently.  [default: 10]
+    servers : [1] Parameter servers with equal shards of the model.  [default: 1]
     push_every : [1] Steps between two pushes of gradients, summed up meanwhile.  [default: 1]
     fetch_every : [1] Steps between two fetches of parameters.  [default: 1]
     lost : [1] Replicas that have failed.  [default: 0]
-    step_time : [s] Of a replica on one machine, e.g. 0.1s.  [default: predicted]
-    server_optimizer : Whose state the servers hold.  [default: adagrad]
-    replica_model : How a replica speeds up over replica_machines, fitted to DistBelief.
-    replica_machines : [1] Of each replica.  [default: 1]
+    step_time : [s] Step time of a replica on one machine, e.g. 0.1s.  [default: predicted]
+    server_optimizer : Optimizer whose state the servers hold.  [default: adagrad]
+    replica_model : Speed-up law of a replica over replica_machines, fitted to DistBelief.
+    replica_machines : [1] Machines of each replica.  [default: 1]
     accelerator : Accelerator, e.g. k80, v100-sxm2-16gb, h100-sxm5-80gb.  [default: v100-sxm2-16gb, or the node's]
     precision : Arithmetic of training.  [default: amp, or fp32 without fp16]
     local_batch_size : [samples] Samples per accelerator and micro-batch: weak scaling.  [default: the network's usual]
-    inter_link : Of each replica and server.  [default: the machine's]
+    inter_link : Link of each replica and server.  [default: the machine's]
     catalogue : hardware to choose from; by default what comes with the package
 
     Raises
@@ -400,7 +401,7 @@ def downpour(
 
     Examples
     --------
-    Parameters used for three steps and a push each step: nine others make 18 updates meanwhile.
+    Parameters are used for three steps, with a push each step: nine other replicas make 18 updates meanwhile.
 
     >>> from perfmodel import downpour
     >>> downpour(replicas=10, servers=4, fetch_every=3).mean_staleness
@@ -416,16 +417,16 @@ def emulate(
         catalogue: Catalogue | None = ...,
         **options: Unpack[SizedOptions],
     ) -> Emulation:
-    """Return predicted steps, which sleep as long as they take while somebody goes through them.
+    """Return predicted steps as an iterator that sleeps for the time of each step.
 
-    Try a loop, a scheduler or a dashboard without a GPU; ``Emulator`` also sleeps through single phases.
+    For testing a loop, a scheduler or a dashboard without a GPU; ``Emulator`` also sleeps for single phases.
 
     Parameters
     ----------
     scenario : a training job, or its options by name; None is the usual
     steps : [1] Iterations.  [default: 10]
-    seed : [1] Of the jitter.  [default: 0]
-    speed : [1] Times faster than in reality.  [default: 1]
+    seed : [1] Seed of the jitter.  [default: 0]
+    speed : [1] Speed relative to real time.  [default: 1]
     catalogue : hardware to choose from; by default what comes with the package
     options : of a scenario, laid over it; either batch size takes the place of the other
 
@@ -450,21 +451,21 @@ def enough(
         constants: Calibration | None = ...,
         **options: Unpack[SizedOptions],
     ) -> Enough:
-    """Return how much of something a job takes for a share of linear scaling: servers, adapters, a network.
+    """Return how many servers or adapters, or which network, a job needs to reach a scaling efficiency.
 
     Parameters
     ----------
-    vary : The fewest servers or nics, the slowest inter-link or the most gpus with which it reaches until.
+    vary : Find the fewest servers or nics, the slowest inter-link or the most gpus that reach until.
     scenario : a training job, or its options by name; None is the usual
-    until : [1] Share of linear scaling to reach, e.g. 0.95 or "95%".  [default: 0.95]
-    values : Of vary to try: whole numbers, or names of links.  [default: those that could be had]
+    until : [1] Scaling efficiency to reach, e.g. 0.95 or "95%".  [default: 0.95]
+    values : Values of vary to try: whole numbers, or names of links.  [default: those on the market]
     catalogue : hardware to choose from; by default what comes with the package
     constants : learned numbers; by default what comes with the package
     options : of a scenario, laid over it; either batch size takes the place of the other
 
     Raises
     ------
-    InputError : as ``predict``; what the job does not have; no value that can be predicted
+    InputError : as ``predict``; an option without effect on the job; no value that can be predicted
 
     Examples
     --------
@@ -482,7 +483,7 @@ def explain(
         constants: Calibration | None = ...,
         **options: Unpack[SizedOptions],
     ) -> Explanation:
-    """Return the equations of a prediction, term by term, with every number it took and every source.
+    """Return the equations of a prediction, term by term, with every number and every source.
 
     Parameters
     ----------
@@ -522,7 +523,7 @@ def layouts(
         conditions: Conditions | None = ...,
         catalogue: Catalogue | None = ...,
     ) -> Layouts:
-    """Return the time of every layout of a transformer on so many accelerators that fits, the fastest first.
+    """Return every layout of a transformer that fits on a number of accelerators, the fastest first.
 
     Parameters
     ----------
@@ -537,9 +538,9 @@ def layouts(
     network_cap : Whether the network limit of a rented machine applies, over its own link or another.
     sequence_length : [tokens] Tokens of a sample.  [default: the network's]
     framework : NAME or NAME@YEAR: megatron-core, nemo, fsdp, torchtitan, deepspeed, maxtext, ...  [default: megatron-core]
-    precision : Of matrix products.  [default: bf16]
+    precision : Precision of matrix products.  [default: bf16]
     lora : [1] Rank of adapters on all products of attention, trained instead of a transformer's own weights.
-    top : [1] So many layouts.  [default: all; of a table in a shell 10]
+    top : [1] Number of layouts to list.  [default: all; in a shell's table 10]
     conditions : Prices, power and failures, and the length of a run: also money, energy and carbon.
     catalogue : hardware to choose from; by default what comes with the package
 
@@ -567,19 +568,19 @@ def learning_rate(
         squared_gradient_sum: float | None = ...,
         noise_scale: float | None = ...,
     ) -> LearningRates:
-    """Return the learning rate of a batch by the published rules, each with its validity and source.
+    """Return the learning rate for a batch size by published rules, each with its validity and source.
 
     Parameters
     ----------
-    base : [1] Rate that is good at base_batch.  [default: 0.1]
-    base_batch : [samples] Samples of an update.  [default: 256]
-    global_batch_size : [samples] Samples of an update to find a rate for.
+    base : [1] Good learning rate at base_batch.  [default: 0.1]
+    base_batch : [samples] Samples of an update at base.  [default: 256]
+    global_batch_size : [samples] Samples of an update for which to find a rate.
     staleness : [1] Mean updates between reading parameters and applying a gradient (perfmodel stragglers).
-    warm_up_epochs : [1] Over which the rate rises from base; 0 for none.  [default: 5]
+    warm_up_epochs : [1] Epochs over which the rate rises from base; 0 for none.  [default: 5]
     distance_constant : [1] Learning rate times squared_distance.
-    squared_distance : [1] Between parameters now and those read.
-    squared_gradient_sum : [1] Of one parameter so far: Adagrad.
-    noise_scale : [samples] Of the gradient.
+    squared_distance : [1] Squared distance between the present parameters and those read.
+    squared_gradient_sum : [1] Sum of squared gradients of one parameter so far, for Adagrad.
+    noise_scale : [samples] Noise scale of the gradient.
 
     Raises
     ------
@@ -601,22 +602,22 @@ def model_parallel(
         point: Point | None = ...,
         peak: bool = ...,
     ) -> ModelSpeedups:
-    """Return how one replica speeds up over machines, by a closed form through one reported point.
+    """Return the speed-up of one replica over machines, by a closed form through one reported point.
 
     Parameters
     ----------
-    model : Of DistBelief: speech, 2.2 times on 8 machines; image, 12 times on 81.  [default: speech]
-    machines : [1] To list.  [default: 1,2,4,8,16,32,64,81,128]
-    point : A model of your own in place of model: machines and speed-up, e.g. 8:2.2.
-    peak : Whether the speed-up of point is the largest there is.
+    model : Model of DistBelief: speech, 2.2 times on 8 machines; image, 12 times on 81.  [default: speech]
+    machines : [1] Numbers of machines to list.  [default: 1,2,4,8,16,32,64,81,128]
+    point : Machines and speed-up of your own model, instead of model, e.g. 8:2.2.
+    peak : Whether the speed-up of point is the largest possible.
 
     Raises
     ------
-    InputError : an unknown model, or a point that no such law goes through
+    InputError : an unknown model, or a point that the law cannot pass through
 
     Examples
     --------
-    The law restates the point it was fitted to, and falls beyond its peak.
+    The law passes through the point it was fitted to, and falls beyond its peak.
 
     >>> from perfmodel import model_parallel
     >>> [round(row.speedup, 2) for row in model_parallel("speech", [8, 16]).rows]
@@ -631,12 +632,12 @@ def scale(
         constants: Calibration | None = ...,
         **options: Unpack[Options],
     ) -> Scaling:
-    """Return the time, throughput and efficiency of the same job on several numbers of accelerators.
+    """Return time, throughput and efficiency of the same job on several numbers of accelerators.
 
     Parameters
     ----------
     scenario : a training job, or its options by name; None is the usual
-    gpus : [1] Accelerators in the job, a number for each row; in a shell also ranges: 8-64:8.  [default: 1,2,4,8,16,32]
+    gpus : [1] Numbers of accelerators, one for each row; in a shell also ranges: 8-64:8.  [default: 1,2,4,8,16,32]
     catalogue : hardware to choose from; by default what comes with the package
     constants : learned numbers; by default what comes with the package
     options : of a scenario, laid over it; either batch size takes the place of the other
@@ -658,16 +659,16 @@ def scale(
 def schema(
         name: str | None = ...,
     ) -> Report:
-    """Return the JSON Schema of a command over HTTP, or of all of them an OpenAPI document.
+    """Return the JSON Schema of a command over HTTP, or an OpenAPI document of all commands.
 
     Parameters
     ----------
-    name : Command, as its address has it: predict, trace/summary.  [default: all]
+    name : Command, as in its address: predict, trace/summary.  [default: all]
 
     Raises
     ------
-    InputError : no such command
-    MissingPackage : what the service needs is not installed
+    InputError : an unknown command
+    MissingPackage : a package of the service is not installed
 
     Examples
     --------
@@ -687,15 +688,15 @@ def sensitivity(
         constants: Calibration | None = ...,
         **options: Unpack[SizedOptions],
     ) -> SensitivityReport | Enough:
-    """Return what the time and the cost of an iteration depend on, or with ``vary`` how much is enough.
+    """Return how time and cost of an iteration depend on its inputs, or with ``vary`` how much suffices.
 
     Parameters
     ----------
     scenario : a training job, or its options by name; None is the usual
-    vary : Instead: the fewest servers or nics, the slowest inter-link or the most gpus with which it reaches until.
-    until : [1] Share of linear scaling to reach, e.g. 0.95 or "95%".  [default: 0.95]
-    values : Of vary to try: whole numbers, or names of links.  [default: those that could be had]
-    conditions : Prices, power and failures: also what its cost depends on.
+    vary : Instead find the fewest servers or nics, the slowest inter-link or the most gpus that reach until.
+    until : [1] Scaling efficiency to reach, e.g. 0.95 or "95%".  [default: 0.95]
+    values : Values of vary to try: whole numbers, or names of links.  [default: those on the market]
+    conditions : Prices, power and failures: also what the cost depends on.
     catalogue : hardware to choose from; by default what comes with the package
     constants : learned numbers; by default what comes with the package
     options : of a scenario, laid over it; either batch size takes the place of the other
@@ -720,14 +721,14 @@ def servers(
         inter_link: str = ...,
         catalogue: Catalogue | None = ...,
     ) -> Arrangements:
-    """Return what a push and a pull take by where parameter servers run: apart, on the workers, or both.
+    """Return the time of push and pull with parameter servers on machines of their own, on workers, or both.
 
     Parameters
     ----------
     workers : [1] Machines with accelerators, at least 2.  [default: 8]
     servers : [1] Parameter servers; on the workers' machines at most one each.  [default: 4]
-    gradient_size : [B] Of one worker, e.g. 528MB.  [default: 1e+08]
-    inter_link : Of every machine's one port.  [default: ethernet-25g-tcp]
+    gradient_size : [B] Size of one worker's gradient, e.g. 528MB.  [default: 1e+08]
+    inter_link : Link of every machine, which has one port.  [default: ethernet-25g-tcp]
     catalogue : hardware to choose from; by default what comes with the package
 
     Raises
@@ -736,7 +737,7 @@ def servers(
 
     Examples
     --------
-    As many servers as workers, apart and in blocks, take half as long as a ring of the workers (BytePS).
+    As many servers as workers, on their own machines and in blocks, take half as long as a ring (BytePS).
 
     >>> from perfmodel import servers
     >>> times = {row.name: row.time for row in servers(workers=64, servers=64, gradient_size="10GB").rows}
@@ -750,11 +751,11 @@ def specs(
         name: str | None = ...,
         catalogue: Catalogue | None = ...,
     ) -> Accelerator | Node | Link | Software | SpecList:
-    """Return the hardware or software of a kind, or one by its name, with the source of each number.
+    """Return a part of the catalogue, or one entry by its name, with the source of each number.
 
     Parameters
     ----------
-    kind : What to list.  [default: accelerators]
+    kind : Part of the catalogue to list.  [default: accelerators]
     name : One accelerator, node, link or software to show instead.
     catalogue : hardware to choose from; by default what comes with the package
 
@@ -775,7 +776,7 @@ def specs_check(
         *,
         catalogue: Catalogue | None = ...,
     ) -> Findings:
-    """Return what is missing, stale, suspicious or without a source in files of hardware.
+    """Return missing, stale, suspicious or unsourced entries in hardware files.
 
     Parameters
     ----------
@@ -810,11 +811,11 @@ def stragglers(
 
     Parameters
     ----------
-    variant : Of SGD; all for a table.  [default: all]
+    variant : Variant of SGD; all for a table.  [default: all]
     workers : [1] Workers, backup ones included.  [default: 16]
-    distribution : Of one worker's time per gradient; or as name:key=value,...  [default: shifted-exponential]
-    params : Parameters of the distribution by name, besides those in its text.
-    communication_time : [s] After the barrier, common to all.  [default: 0]
+    distribution : Distribution of one worker's time per gradient; a name, or name:key=value,...  [default: shifted-exponential]
+    params : Parameters of the distribution by name, in addition to those in its text.
+    communication_time : [s] Time after the barrier, common to all workers.  [default: 0]
     k : [1] Gradients that an update waits for: k-sync, k-async, k-batch-sync, k-batch-async.  [default: half the workers]
     backups : [1] Workers whose gradients an update does not wait for: backup.  [default: 1]
     local_steps : [1] Steps between two averages (local-sgd), or between exchanges with the centre (elastic).  [default: 10]
@@ -823,11 +824,11 @@ def stragglers(
 
     Raises
     ------
-    InputError : an unknown variant, law or parameter, k out of its range, an option the variant does not take
+    InputError : an unknown variant, distribution or parameter, k out of range, an option of other variants
 
     Examples
     --------
-    Shifted exponential times, the first 6 of 8: 1 + (1/8 + ... + 1/3) / 2.
+    Shifted exponential times, the sixth fastest of 8: 1 + (1/8 + ... + 1/3) / 2.
 
     >>> from perfmodel import stragglers
     >>> answer = stragglers("k-sync", workers=8, k=6, distribution="shifted-exponential:shift=1,rate=2")
@@ -855,11 +856,11 @@ def stragglers(
 
     Parameters
     ----------
-    variant : Of SGD; all for a table.  [default: all]
+    variant : Variant of SGD; all for a table.  [default: all]
     workers : [1] Workers, backup ones included.  [default: 16]
-    distribution : Of one worker's time per gradient; or as name:key=value,...  [default: shifted-exponential]
-    params : Parameters of the distribution by name, besides those in its text.
-    communication_time : [s] After the barrier, common to all.  [default: 0]
+    distribution : Distribution of one worker's time per gradient; a name, or name:key=value,...  [default: shifted-exponential]
+    params : Parameters of the distribution by name, in addition to those in its text.
+    communication_time : [s] Time after the barrier, common to all workers.  [default: 0]
     k : [1] Gradients that an update waits for: k-sync, k-async, k-batch-sync, k-batch-async.  [default: half the workers]
     backups : [1] Workers whose gradients an update does not wait for: backup.  [default: 1]
     local_steps : [1] Steps between two averages (local-sgd), or between exchanges with the centre (elastic).  [default: 10]
@@ -868,11 +869,11 @@ def stragglers(
 
     Raises
     ------
-    InputError : an unknown variant, law or parameter, k out of its range, an option the variant does not take
+    InputError : an unknown variant, distribution or parameter, k out of range, an option of other variants
 
     Examples
     --------
-    Shifted exponential times, the first 6 of 8: 1 + (1/8 + ... + 1/3) / 2.
+    Shifted exponential times, the sixth fastest of 8: 1 + (1/8 + ... + 1/3) / 2.
 
     >>> from perfmodel import stragglers
     >>> answer = stragglers("k-sync", workers=8, k=6, distribution="shifted-exponential:shift=1,rate=2")
@@ -888,17 +889,17 @@ def trace_diff(
         *,
         skip: int = ...,
     ) -> TraceDifference:
-    """Return two traces side by side, a step's part by part: a measured one, and a predicted one.
+    """Return the differences of a measured and a predicted step, part by part.
 
     Parameters
     ----------
-    measured : A file of a profiler, or what it holds by its name.
-    predicted : Such a file, or one of predict --timeline.
-    skip : [1] Marked steps of the first to leave out.  [default: 0]
+    measured : A profiler file, or its content by its name.
+    predicted : A profiler file, or one of predict --timeline.
+    skip : [1] Marked steps at the start of the first file to leave out.  [default: 0]
 
     Raises
     ------
-    InputError : a file that is no trace, or has no marked steps
+    InputError : a file that is not a trace, or has no marked steps
 
     Examples
     --------
@@ -918,21 +919,21 @@ def trace_summary(
         precision: Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8'] | None = ...,
         catalogue: Catalogue | None = ...,
     ) -> TraceSummary:
-    """Return what profilers saw of each device: computation, exposed and hidden communication, input, idling.
+    """Return the times of each device: computation, exposed and hidden communication, input, idle time.
 
     Parameters
     ----------
-    traces : What each file holds, by its name: the text, or the JSON itself of a Chrome trace; or names of files.
+    traces : Content of each file by its name: the text, or the JSON itself of a Chrome trace; or names of files.
     skip : [1] Marked steps at the start to leave out.  [default: 0]
-    accelerators : What the GPUs are, where a file does not say.
-    workload : Network of the job: adds what the model recommends.
-    local_batch_size : [samples] Samples per accelerator of the job: tries larger ones.
-    precision : Arithmetic of the job: tries others.  [default: with a network]
+    accelerators : Accelerators of the job, for files without their names.
+    workload : Network of the job: adds recommendations.
+    local_batch_size : [samples] Samples per accelerator of the job: recommendations try larger ones.
+    precision : Precision of the job: recommendations try others.  [default: with a network]
     catalogue : hardware to choose from; by default what comes with the package
 
     Raises
     ------
-    InputError : a file that is no trace; an unknown name; a batch or precision without the network
+    InputError : a file that is not a trace; an unknown name; a batch or precision without the network
 
     Examples
     --------
@@ -950,14 +951,14 @@ def networks(
         sequence_length: int | None = ...,
         recipes: bool = ...,
     ) -> NetworkTable | NetworkList | Recipes:
-    """Return the networks, one of them layer by layer, or how they are trained; counts are per sample.
+    """Return the networks, one of them layer by layer, or training recipes; counts are per sample.
 
     Parameters
     ----------
-    word : Only those whose name has it; with recipes of one network, or one recipe.
+    word : List only networks whose name contains it; with recipes, those of one network, or one recipe.
     name : One network to show instead, layer by layer; may be a file.
     sequence_length : [tokens] Tokens of one sample, with name.
-    recipes : How networks are trained instead: what was published of each recipe, a row for each batch.
+    recipes : List training recipes instead: published results, a row for each batch.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A search as one nested answer, for ``--json``."""
+"""The result of a search as nested dictionaries, for ``--json``."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from perfmodel.decide.planning.results import SearchResult
 
 
 def report(result: SearchResult) -> dict[str, Any]:
-    """Return what was asked, chosen and left out; times in seconds, energy in kWh, carbon in grams.
+    """Return goal, plans, rejected plans and notes of a search; times in seconds, energy in kWh, carbon in g.
 
     Returns
     -------
-    goal : what was asked, as ``Goal`` has it
+    goal : fields of the ``Goal``
     verdict, notes : sentences
     met : whether a plan of known price meets every limit
     chosen, cheapest, fastest, surest : plans, or None
-    alternatives : other values of defaults that may decide, where no plan meets the limits
+    alternatives : other values of defaults that may help, where no plan meets the limits
     front, energy_front : plans, the fastest first
-    lost : plans, each with ``reason`` and ``why``
-    candidates : how many plans were tried
-    layouts : how many layouts were timed, of which each plan that has one is the fastest that fits
-    left_out : how many could not be, by the reason
-    impossible : machines on which none could
+    lost : plans that were not chosen, each with ``reason`` and ``why``
+    candidates : number of plans tried
+    layouts : number of layouts timed; a plan with a layout has the fastest of its machine, size and precision
+    left_out : number of impossible plans, by reason
+    impossible : machines without a possible plan
     unpriced : machines without a price
     prices : of the machines, with basis, region, date and source
-    recipe : how training to it goes, or None
+    recipe : name of the training recipe, or None
     target : quality that ends the run, or None
-    launch : ``predict``, ``torchrun`` and ``slurm`` of the plan chosen; None where that cannot start it
+    launch : ``predict``, ``torchrun`` and ``slurm`` of the chosen plan; None where torchrun cannot start it
     """
     goal = vars(result.goal) | {"conditions": result.goal.conditions.model_dump()}
     return {
@@ -60,7 +60,7 @@ def report(result: SearchResult) -> dict[str, Any]:
 
 
 def launch(result: SearchResult) -> dict[str, str | None] | None:
-    """Return the lines that predict and start the plan chosen; None where torchrun cannot start it."""
+    """Return the commands that predict and start the chosen plan; None where there is no such plan."""
     chosen, workload = result.chosen, result.goal.workload
     if chosen is None:
         return None

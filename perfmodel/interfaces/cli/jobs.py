@@ -1,4 +1,4 @@
-"""``--jobs``: how many processes a command starts."""
+"""``--jobs``: the number of processes that a command starts."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 class _Jobs(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # no generic in click 8.2
-    """A number of processes, or ``all``."""
+    """Parameter type: a number of processes, or ``all``."""
 
     name = "jobs"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the number of processes, which for ``all`` is that of the cores."""
+        """Return the number of processes; for ``all`` the number of cores."""
         if value == "all":
             from perfmodel.core.processes import cores
 
@@ -28,9 +28,9 @@ class _Jobs(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # no gene
 
 
 MOST = 4096
-"""More processes than any machine has cores are a slip."""
+"""Largest accepted number of processes: more than any machine has cores."""
 
 
 def jobs_option(help: str) -> Callable[[_Command], _Command]:
-    """Return what gives a command ``--jobs``."""
+    """Return a decorator that gives a command the option ``--jobs``."""
     return click.option("--jobs", type=_Jobs(), metavar="N|all", help=help)

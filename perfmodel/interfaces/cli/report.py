@@ -1,4 +1,4 @@
-"""``--report``: an answer as one page in a file."""
+"""``--report``: an answer as a page in a file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from perfmodel.interfaces import report
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 WORDS = "perfmodel.words"
-"""Where the group keeps what was typed after ``perfmodel``."""
+"""Key under which the context keeps the words typed after ``perfmodel``."""
 
 
 def report_option(command: _Command) -> _Command:
@@ -22,7 +22,7 @@ def report_option(command: _Command) -> _Command:
 
 
 def report_file(name: str | None) -> Path | None:
-    """Return the file of ``--report``, early, where one was asked for.
+    """Return the path of ``--report``, after a check that it can be written; None without the option.
 
     Raises
     ------
@@ -37,7 +37,7 @@ def report_file(name: str | None) -> Path | None:
 
 
 def typed_command() -> str:
-    """Return the command that runs as a line for a shell, without its ``--report``."""
+    """Return the running command as a line for a shell, without its ``--report``."""
     import shlex
 
     typed: list[str] = list(click.get_current_context().meta[WORDS])

@@ -1,4 +1,4 @@
-"""What a request for more candidates than the service allows is refused with, and what would be fewer."""
+"""The refusal of requests with more candidates than the service allows, with ways to have fewer."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _FEWER = {
     "plan": "a lower max_gpus or max_nodes, or by name the accelerators, instances, nodes, precisions or "
     "local_batch_sizes to try",
     "layouts": "gpus or a global_batch_size of fewer divisors",
-    "check-quote": "a quote that says how the job is shared out",
+    "check-quote": "a quote that states the job's layout",
 }
 _USUAL = "shorter lists"
 _FIELDS = {"plan": ("max_gpus", "max_nodes"), "layouts": ("gpus",), "check-quote": ("quote",)}
-"""Options on which the number of candidates hangs most."""
+"""Options on which the number of candidates depends most."""
 
 
 def too_many(error: TooManyCandidates, command: str, table: Mapping[str, Any]) -> Refused:
@@ -24,9 +24,9 @@ def too_many(error: TooManyCandidates, command: str, table: Mapping[str, Any]) -
 
     Parameters
     ----------
-    error : says how many
-    command : by its name
-    table : the body
+    error : with the number of candidates
+    command : name of the command
+    table : the parsed body
     """
     right = f"at most {error.most:,}: {_FEWER.get(command, _USUAL)}"
     at_least = "at least " if command == "plan" else ""  # whose copies and layouts are counted one by one
@@ -36,7 +36,7 @@ def too_many(error: TooManyCandidates, command: str, table: Mapping[str, Any]) -
 
 
 def _field(command: str, table: Mapping[str, Any]) -> str | None:
-    """The option to change: of lists the longest."""
+    """Return the option to change: one on which candidates depend, or the longest list."""
     for name in _FIELDS.get(command, ()):
         if name in table:
             return name
