@@ -340,7 +340,7 @@ def compression(
     rack_nodes : [1] Nodes under one switch, with oversubscription or algorithm multi-ring.
     oversubscription : [1] Bandwidth of a rack's nodes over bandwidth of its uplinks, e.g. 4.  [default: 1]
     placement : Order of the job's ring over the racks.  [default: contiguous]
-    framework : Whose launches coding takes.  [default: pytorch]
+    framework : Framework whose kernel launches coding needs.  [default: pytorch]
     catalogue : hardware to choose from; by default what comes with the package
 
     Raises
@@ -819,7 +819,7 @@ def stragglers(
     k : [1] Gradients that an update waits for: k-sync, k-async, k-batch-sync, k-batch-async.  [default: half the workers]
     backups : [1] Workers whose gradients an update does not wait for: backup.  [default: 1]
     local_steps : [1] Steps between two averages (local-sgd), or between exchanges with the centre (elastic).  [default: 10]
-    server_time : [s] A server's time for one push and pull: async, k-batch-async, elastic.  [default: 0]
+    server_time : [s] Time of a server for one push and pull: async, k-batch-async, elastic.  [default: 0]
     gpus : Another name of workers.
 
     Raises
@@ -864,7 +864,7 @@ def stragglers(
     k : [1] Gradients that an update waits for: k-sync, k-async, k-batch-sync, k-batch-async.  [default: half the workers]
     backups : [1] Workers whose gradients an update does not wait for: backup.  [default: 1]
     local_steps : [1] Steps between two averages (local-sgd), or between exchanges with the centre (elastic).  [default: 10]
-    server_time : [s] A server's time for one push and pull: async, k-batch-async, elastic.  [default: 0]
+    server_time : [s] Time of a server for one push and pull: async, k-batch-async, elastic.  [default: 0]
     gpus : Another name of workers.
 
     Raises
