@@ -1,7 +1,8 @@
-"""The few functions, beyond Python's operators, that serve number, array and symbol alike.
+"""Functions that serve number, array and symbol alike, in addition to Python's operators.
 
 A formula written with ``+ - * / **`` and these names answers one scenario with floats, a sweep with numpy
-arrays, and gives an equation with sympy symbols.  Neither library is imported to find out.
+arrays, and gives an equation with sympy symbols.  A function looks in ``sys.modules`` for the libraries and
+imports neither.
 """
 
 from __future__ import annotations
@@ -23,8 +24,7 @@ else:
 
 _PLAIN = frozenset((float, int, bool))
 traced: Any = None
-"""The module of numbers that remember how they were made, once it is imported; it has every function that is
-here."""
+"""``core.tracing.traced``, the module of traced numbers, once imported; it has a function for each here."""
 
 
 def _library(*args: object) -> ModuleType:
@@ -56,7 +56,7 @@ def maximum(a: Real, b: Real) -> Real:
         return b if b > a else a
     numpy = sys.modules.get("numpy")
     if numpy is not None and (type(a) is numpy.ndarray or type(b) is numpy.ndarray):
-        return numpy.maximum(a, b)  # which a traced one takes over
+        return numpy.maximum(a, b)  # a traced number overrides it
     library: Any = _library(a, b)
     if library is math:
         return max(a, b)
@@ -69,7 +69,7 @@ def minimum(a: Real, b: Real) -> Real:
         return b if b < a else a
     numpy = sys.modules.get("numpy")
     if numpy is not None and (type(a) is numpy.ndarray or type(b) is numpy.ndarray):
-        return numpy.minimum(a, b)  # which a traced one takes over
+        return numpy.minimum(a, b)  # a traced number overrides it
     library: Any = _library(a, b)
     if library is math:
         return min(a, b)
@@ -151,7 +151,7 @@ def log1p(x: Real) -> Real:
 
 
 def array(x: Any) -> Any:
-    """A value, or a sequence of numbers, as an array of floats."""
+    """A value, or a sequence of numbers, as a numpy array of floats, traced if a number in it is."""
     if traced is not None and _library(*x if isinstance(x, (tuple, list)) else (x,)) is traced:
         return traced.array(x)
     import numpy
@@ -160,10 +160,10 @@ def array(x: Any) -> Any:
 
 
 def number(x: Any) -> Any:
-    """A number of numpy's, or an array of one, as a plain float."""
+    """A numpy scalar, or an array of one element, as a Python float, traced if it was."""
     return traced.number(x) if traced is not None and type(x) is traced.Traced else float(x)
 
 
 def plain(x: Any) -> Any:
-    """A value without the history that a traced number has, where only the value matters: of a count."""
+    """A value without the history of a traced number, where only the value matters, as of a count."""
     return x if traced is None else traced.plain(x)

@@ -165,7 +165,7 @@ class Claim(Spec):
     size: float | str | None = None
     """Buffer on one rank, e.g. ``1GB``; by default a large one."""
     format: str | None = None
-    """Number format whose peak is meant, e.g. ``fp8``; the scenario's workload then has no say."""
+    """Number format whose peak is meant, e.g. ``fp8``; the scenario's workload then has no effect."""
     convention: Count | None = None
     """How the FLOP of a transformer are counted: ``causal``, those that are computed, without the scores that
     a mask or window leaves out (NVIDIA's tables since 2025); ``megatron``, with attention to all positions

@@ -169,7 +169,7 @@ def read_calibration(path: Path | str) -> Calibration:
     Raises
     ------
     InputError : the file cannot be read, or is none of these; effects of own runs that were changed, or
-        learned beside another fit than comes along
+        learned from another fit than comes along
     """
     try:
         fitted = _read(path)
