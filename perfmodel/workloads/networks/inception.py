@@ -33,7 +33,7 @@ def build(name: str) -> Workload:
 
 
 def _chain(net: Network, x: Tensor, name: str, *steps: _Step) -> Tensor:
-    """Convolutions one after another."""
+    """Append a chain of convolutions; return its output."""
     for index, step in enumerate(steps):
         channels, kernel = step[0], step[1]
         if len(step) == 3:
@@ -49,7 +49,7 @@ def _pooled(net: Network, x: Tensor, name: str, channels: int) -> Tensor:
 
 
 def _shrink(net: Network, x: Tensor, name: str, *branches: tuple[_Step, ...]) -> Tensor:
-    """Halve the map: branches that end with stride 2 beside a pooling."""
+    """Append a reduction block: branches that end with stride 2, and a pooling, concatenated."""
     maps = [_chain(net, x, f"{name}.branch{index}", *steps) for index, steps in enumerate(branches)]
     return net.concat([*maps, net.max_pool(x, f"{name}.pool", 3, 2)], f"{name}.cat")
 

@@ -61,7 +61,7 @@ def _patch_size(architecture: Architecture) -> int:
 
 
 def vit_layers(architecture: Architecture) -> list[Layer]:
-    """Encoder over square patches of a square image and a class token, which alone is classified."""
+    """Return the layers of an encoder over an image's square patches and a class token to classify."""
     net, width, heads = Network(), architecture.hidden, architecture.heads
     patch = _patch_size(architecture)
     x = image(patch * isqrt(architecture.positions - 1))
