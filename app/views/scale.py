@@ -254,7 +254,7 @@ def _end(last: Prediction) -> str:
 
 
 def _python(picked: dict[str, Any], counts: list[int]) -> str:
-    """The question in Python: one curve."""
+    """Return Python code for one curve."""
     given = {name: value for name, value in picked.items() if name != "gpus"}
     words = "".join(
         f", {name}={value!r}"

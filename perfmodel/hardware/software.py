@@ -132,7 +132,7 @@ class Release(Spec):
 
     @property
     def shards_states_alone(self) -> bool:
-        """Whether it can shard the optimizer's states but not parameters or gradients (ZeRO 1)."""
+        """Whether it can shard the optimizer's states alone, without gradients and parameters (ZeRO 1)."""
         return "zero1" in self.shardings
 
 

@@ -43,7 +43,7 @@ def mixtral(config: Config) -> Architecture:
 
 
 def _experts(config: Config, count: str, width: str, default: int | None = None) -> dict[str, int]:
-    """Return experts, experts per token and their width; nothing where there are none."""
+    """Return the fields for experts, experts per token and their width; {} without experts."""
     experts = config.whole(count, default, largest=MOST_EXPERTS, smallest=0 if default == 0 else 1)
     if not experts:
         return {}
@@ -63,7 +63,7 @@ def _qwen_window(config: Config) -> dict[str, int]:
 
 
 def _qwen_experts(config: Config) -> dict[str, int]:
-    """Experts in every ``decoder_sparse_step``-th layer but in none of ``mlp_only_layers``, the first."""
+    """Return the fields for experts in every ``decoder_sparse_step``-th layer after ``mlp_only_layers``."""
     dense = config.items("mlp_only_layers")
     if dense != list(range(len(dense))):
         raise refusal("network.dense_layers", dense=dense).under(config.path)

@@ -55,7 +55,7 @@ def _shrink(net: Network, x: Tensor, name: str, *branches: tuple[_Step, ...]) ->
 
 
 def _fork(net: Network, x: Tensor, name: str, channels: int) -> Tensor:
-    """A row and a column filter side by side."""
+    """Append a row filter and a column filter on the same input; return both outputs concatenated."""
     row = _chain(net, x, f"{name}a", (channels, (1, 3)))
     column = _chain(net, x, f"{name}b", (channels, (3, 1)))
     return net.concat([row, column], f"{name}.cat")

@@ -76,7 +76,7 @@ def build(name: str, sequence_length: int | None = None) -> Workload:
 
 
 def _embedding(net: Network, size: _Size, length: int) -> Tensor:
-    """Tables of the parts of the vocabulary, each mapped to the hidden size where they are narrower."""
+    """Append the adaptive embedding: a table for each part of the vocabulary, mapped to the hidden size."""
     if size.shrink == 1:
         return net.dropout(net.embedding("embeddings", length, VOCABULARY, size.hidden), "embeddings.dropout")
     x = net.embedding("embeddings.0", length, CUTOFFS[1], size.hidden)

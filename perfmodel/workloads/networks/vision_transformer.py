@@ -124,7 +124,7 @@ def _swin(net: Network, x: Tensor, width: int, depths: tuple[int, ...]) -> None:
 
 
 def _merge_patches(net: Network, x: Tensor, name: str) -> Tensor:
-    """Join four neighbours and halve their features."""
+    """Append a merge of four neighbouring patches, with half of their joint features."""
     width = x.channels
     x = net.copy(x, f"{name}.gather").view(4 * width, x.height // 2, x.width // 2)
     return net.linear(net.layer_norm(x, f"{name}.norm"), f"{name}.reduction", 2 * width, bias=False)
