@@ -1,4 +1,4 @@
-"""What was asked of a search, as the keywords of ``perfmodel.plan``."""
+"""Converts the goal of a search to keyword arguments of ``perfmodel.plan``."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 from perfmodel.decide.planning import Goal
 
 PYTHON_NAMES = {"max_global_batch": "max_global_batch_size"}
-"""Of a goal, where ``perfmodel.plan`` has another name for it."""
+"""Field of a goal -> parameter of ``perfmodel.plan``, where they differ."""
 
 
 def keywords_of(goal: Goal) -> dict[str, Any]:
-    """Return the keywords that differ from what ``perfmodel.plan`` takes by itself, without the conditions.
+    """Return the keyword arguments of a goal that differ from the defaults, without its conditions.
 
     >>> keywords_of(Goal(deadline=3600.0, options={"input": "real"}))
     {'deadline': 3600.0, 'input': 'real'}

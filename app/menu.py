@@ -1,4 +1,4 @@
-"""Which pages there are, in the order of the menu."""
+"""The pages, in the order of the menu."""
 
 from perfmodel.core.errors import nearest
 
@@ -16,24 +16,24 @@ PAGES = (
     ("validation", "Validation"),
     ("hardware", "Hardware"),
 )
-"""File below ``views`` and word in the URL -> title."""
+"""(file in ``views`` and name in the URL, title)"""
 MORE = tuple(
     (name, name.replace("-", " ").capitalize())
     for name in ("compression", "downpour", "learning-rate", "model-parallel", "servers")
 )
-"""Commands without a page of their own, drawn from the register -> title."""
+"""(command, title) of commands without a view, drawn by ``command_page``."""
 UNKNOWN = "unknown"
-"""File and word of the page at addresses that are no page's; it is not in the menu."""
+"""File and name of the page for addresses without a page; it is not in the menu."""
 SHORTEST = 3
-"""Letters from which on a step of an address is like the name of a page."""
+"""Shortest segment of an address that is compared with names of pages [letters]."""
 
 
 def likest(path: str) -> list[str]:
-    """Return the pages whose word or title is most like a step of a path, the likest first.
+    """Return the names of the pages that are most like a segment of a path, the likest first.
 
     >>> likest("/sensitivty"), likest("/check-quote"), likest("/app/predict/x")
     (['sensitivity'], ['quote'], ['predict'])
-    >>> likest("/a/b/c")  # too little to go by
+    >>> likest("/a/b/c")  # too short
     []
     """
     words = {word: name for name, title in PAGES for word in (name, title)}

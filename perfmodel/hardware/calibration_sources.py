@@ -1,4 +1,4 @@
-"""What ``perfmodel calibrate`` learns from."""
+"""Options of ``perfmodel calibrate`` that name its inputs."""
 
 from typing import Annotated, NamedTuple
 

@@ -1,7 +1,7 @@
-"""Machines that there are, and that might be bought."""
+"""Fleets: machines that exist, and purchases."""
 
 MESSAGES = {
-    "fleet.needless": "{option}: has no say with --have; leave it out",
+    "fleet.needless": "{option}: has no effect with --have; leave it out",
     "fleet.price_range": "{field} = {given!r:.60}: expected a number above 0, at most {largest:g}",
     "fleet.machine_twice": "{option}: {machine} is given twice, as {node}",
     "fleet.link_twice": "{option}: {link} is given twice",
@@ -16,7 +16,7 @@ MESSAGES = {
     "fleet.no_option": "{option} {name}: no option has it; expected one of {known}",
     "fleet.shares": "{together} by all replicas together at every micro-batch ({sharding}), so that "
     "none can run more of them than another",
-    "fleet.tables": "embedding tables that are shared out over unlike machines are not predicted; "
+    "fleet.tables": "embedding tables sharded over unlike machines are not predicted; "
     "give --embedding replicated, or machines of one kind",
     "fleet.batch": "{batch} samples do not fit on one {accelerator}: {hint}",
     "fleet.have": "--have {text!r:.60}: expected machines, such as '{example}'",

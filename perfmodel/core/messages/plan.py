@@ -1,4 +1,4 @@
-"""What ``plan`` prints."""
+"""Output of ``plan``."""
 
 MESSAGES = {
     "plan.forms": "--torchrun, --slurm, --csv and --markdown: give one of them",

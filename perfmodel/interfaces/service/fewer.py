@@ -30,7 +30,7 @@ def too_many(error: TooManyCandidates, command: str, table: Mapping[str, Any]) -
     """
     right = f"at most {error.most:,}: {_FEWER.get(command, _USUAL)}"
     at_least = "at least " if command == "plan" else ""  # whose copies and layouts are counted one by one
-    words = f"this asks for {at_least}{error.asked:,} candidates; this service tries {right}"
+    words = f"this asks for {at_least}{error.requested:,} candidates; this service tries {right}"
     field = _field(command, table)
     return Refused(words, [Mistake(field, shown(table[field]) if field else None, words)])
 
