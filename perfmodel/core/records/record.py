@@ -320,7 +320,7 @@ class Record:
         exclude_unset: bool = False,
         exclude_defaults: bool = False,
     ) -> dict[str, Any]:
-        """Return the fields as a table, and inner records; for JSON dates become text, tuples lists."""
+        """Return the fields as a table, also of inner records; for JSON dates become text, tuples lists."""
 
         def table(one: Record, without: Collection[str] = ()) -> dict[str, Any]:
             return {
@@ -336,6 +336,8 @@ class Record:
                 return table(value)
             if isinstance(value, Mapping):
                 return {key: plain(item) for key, item in value.items()}
+            if hasattr(value, "__dataclass_fields__"):
+                return {name: plain(getattr(value, name)) for name in value.__dataclass_fields__}
             if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
                 return [plain(item) for item in value] if mode == "json" else type(value)(map(plain, value))
             return value.isoformat() if mode == "json" and isinstance(value, date) else value

@@ -118,7 +118,7 @@ def command(
     if own is not None:
         if script:
             raise refusal("plan.scripts_have")
-        with naming_the_file(ctx, options_file):
+        with naming_the_file(options_file):
             prices = {name: _once(name, options.pop(name) or ()) for name in _PRICES}
             catalogue = catalogue_from(specs)
             answer = answer_fleet(own, options, prices, catalogue)
@@ -129,7 +129,7 @@ def command(
             write_page(page, page_of_fleets(answer, typed_command(), catalogue))
         show_fleets(answer, form)
         return
-    with naming_the_file(ctx, options_file):
+    with naming_the_file(options_file):
         catalogue = catalogue_from(specs)
         result = search(_goal(options, script), catalogue)
     if page is not None:
