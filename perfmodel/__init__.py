@@ -17,13 +17,13 @@ from importlib import import_module
 TYPE_CHECKING = False  # as of typing, which takes half of the time in which Ctrl-C cannot be caught yet
 if TYPE_CHECKING:
     from perfmodel.core.errors import InputError
+    from perfmodel.decide.planning.plans import plan
     from perfmodel.decide.quote import read_quote
     from perfmodel.decide.sweeps import sweep
     from perfmodel.evidence.traces.emulate import Emulator
     from perfmodel.hardware.catalogue.store import Catalogue
     from perfmodel.interfaces.api.calibrate import calibrate
     from perfmodel.interfaces.api.fleets import fleets
-    from perfmodel.interfaces.api.plan import plan
     from perfmodel.interfaces.api.validate import validate
     from perfmodel.interfaces.calls import (
         adaptive_synchrony,
@@ -125,7 +125,7 @@ _HOMES = {
     "learning_rate": "perfmodel.interfaces.calls",
     "model_parallel": "perfmodel.interfaces.calls",
     "networks": "perfmodel.interfaces.calls",
-    "plan": "perfmodel.interfaces.api.plan",
+    "plan": "perfmodel.decide.planning.plans",
     "predict": "perfmodel.model.prediction",
     "read_quote": "perfmodel.decide.quote",
     "scale": "perfmodel.interfaces.calls",

@@ -140,7 +140,7 @@ def command(
     if script and form is None:
         _show_script(result, as_slurm)
     elif form == "json":
-        from perfmodel.interfaces.api.plan import Plans
+        from perfmodel.decide.planning.plans import Plans
 
         click.echo(Plans(result).to_json())
     elif form is not None:

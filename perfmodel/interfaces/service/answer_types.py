@@ -4,9 +4,9 @@ from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
+from perfmodel.decide.planning.plans import Alternative, Launch, Plan, RejectedPlan, UnpricedMachine
 from perfmodel.equations.sgd_variants import StragglerPrediction
 from perfmodel.interfaces.api.layouts import LayoutCell, LayoutRow
-from perfmodel.interfaces.api.plan import Alternative, Launch, Plan, RejectedPlan, UnpricedMachine
 from perfmodel.interfaces.api.ruled_out import RuledOut
 from perfmodel.interfaces.service.answer_parts import Economics, TimeToLoss, TimeToTarget
 from perfmodel.model.options.understood import Understood

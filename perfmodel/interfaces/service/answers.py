@@ -50,7 +50,7 @@ def sweep_of(request: other.SweepRequest, catalogue: Catalogue) -> Any:
 
 def plan(request: Any, catalogue: Catalogue) -> bytes:
     """Answer ``plan``."""
-    from perfmodel.interfaces.api.plan import plan
+    from perfmodel.decide.planning.plans import plan
 
     options = options_of(request)
     conditions = options.pop("conditions", None)
