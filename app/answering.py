@@ -190,7 +190,7 @@ class _AnsweringByService(Answering):
 
     def plan(self, goal: Goal) -> Searched:
         with st.spinner("Trying every machine, count and batch ..."):
-            answer = self._client.plan(**keywords_of(goal), conditions=goal.conditions)
+            answer = self._client.plan(**keywords_of(goal), conditions=goal.conditions).report()
         chosen, target = answer["chosen"], answer["target"]
         if target is not None:
             lines = [counted(chosen, target)] if chosen else []

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from perfmodel.decide.planning import Goal, SearchResult, search
 from perfmodel.decide.planning.caveats import harder_batches
-from perfmodel.decide.planning.search_tables import report
+from perfmodel.decide.planning.plans import Plans
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.reports.page import Page
 from perfmodel.interfaces.reports.planned import page_of_plan
@@ -29,7 +29,7 @@ def searched(goal: Goal, catalogue: Catalogue) -> Searched:
     InputError : the goal names something unknown or impossible; nothing fits
     """
     result = search(goal, catalogue)
-    answer = report(result) | {"convergence": convergence(result)}
+    answer = Plans.of(result).report() | {"convergence": convergence(result)}
     return Searched(answer, page_of_plan(result, None, catalogue))
 
 

@@ -17,13 +17,11 @@ from importlib import import_module
 TYPE_CHECKING = False  # as of typing, which takes half of the time in which Ctrl-C cannot be caught yet
 if TYPE_CHECKING:
     from perfmodel.core.errors import InputError
-    from perfmodel.decide.planning.plans import plan
     from perfmodel.decide.quote import read_quote
     from perfmodel.decide.sweeps import sweep
     from perfmodel.evidence.traces.emulate import Emulator
     from perfmodel.hardware.catalogue.store import Catalogue
     from perfmodel.interfaces.api.calibrate import calibrate
-    from perfmodel.interfaces.api.fleets import fleets
     from perfmodel.interfaces.api.validate import validate
     from perfmodel.interfaces.calls import (
         adaptive_synchrony,
@@ -36,10 +34,12 @@ if TYPE_CHECKING:
         emulate,
         enough,
         explain,
+        fleets,
         layouts,
         learning_rate,
         model_parallel,
         networks,
+        plan,
         scale,
         schema,
         sensitivity,
@@ -120,12 +120,12 @@ _HOMES = {
     "emulate": "perfmodel.interfaces.calls",
     "enough": "perfmodel.interfaces.calls",
     "explain": "perfmodel.interfaces.calls",
-    "fleets": "perfmodel.interfaces.api.fleets",
+    "fleets": "perfmodel.interfaces.calls",
     "layouts": "perfmodel.interfaces.calls",
     "learning_rate": "perfmodel.interfaces.calls",
     "model_parallel": "perfmodel.interfaces.calls",
     "networks": "perfmodel.interfaces.calls",
-    "plan": "perfmodel.decide.planning.plans",
+    "plan": "perfmodel.interfaces.calls",
     "predict": "perfmodel.model.prediction",
     "read_quote": "perfmodel.decide.quote",
     "scale": "perfmodel.interfaces.calls",

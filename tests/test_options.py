@@ -38,7 +38,7 @@ from perfmodel.workloads.recipes.recipes import NAMES as RECIPES
 from tests import keywords
 
 OF_SCENARIO, OF_MONEY = declared(Scenario), declared(Conditions)
-OF_RUN = {name: one for name, one in declared(Run).items() if name not in ("conditions", "options", "meant")}
+OF_RUN = declared(Run)
 OF_SOURCES = declared(Sources)
 EVERY = [*OF_SCENARIO.values(), *OF_MONEY.values(), *OF_RUN.values(), *OF_SOURCES.values()]
 PREDICTING = ("predict", "scale", "compare", "explain", "sensitivity", "cite", "emulate", "calibrate")

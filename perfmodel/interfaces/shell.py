@@ -35,7 +35,7 @@ def click_command(one: Command) -> click.Command:
         form = take_form(options, one.forms)
         files = {name: Path(file) for name in one.writes if (file := options.pop(name)) is not None}
         with naming_the_file(options.pop(FILE, None)):
-            request = _request(one, takes, fields, options)
+            request = request_of(one, options)
             for name, file in files.items():
                 one.writes[name].check(file, request)
             context = Context(catalogue_from(specs), typed=typed_command())
@@ -112,10 +112,10 @@ def _argument(one: Declared) -> Decorator:
     return click.argument(one.field, metavar=metavar, type=type_of(one), required=required, nargs=words)
 
 
-def _request(
-    one: Command, takes: type[Described], fields: Mapping[str, Declared], options: dict[str, Any]
-) -> Any:
-    """Return the request of what was typed; a file's scenario lies below it."""
+def request_of(one: Command, options: Mapping[str, Any]) -> Any:
+    """Return the request of what was typed, by the names of parameters; a file's scenario lies below it."""
+    takes = one.typed or one.request
+    fields = declared(takes)  # type: ignore[arg-type]  # mypy: a class with a hash is no key
     given = {name: value for name, value in options.items() if value not in (None, ())}
     file, cost = given.pop("scenario_file", None), given.pop(COST, False)
     for name, each in fields.items():

@@ -1,31 +1,24 @@
-"""``perfmodel.plan``: what to hire for a run, by when and for how much."""
-
-from __future__ import annotations
+"""What a search answers: the plans worth having, those rejected, and why; ``perfmodel.plan``."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
-from perfmodel.core.files.tables import Record, Table, aligned
-from perfmodel.core.records.options import documented
+import numpy as np
+from typing_extensions import TypedDict
+
+from perfmodel.core.errors import InputError, refusal
+from perfmodel.core.files.tables import Record as Row
+from perfmodel.core.files.tables import Table, aligned
+from perfmodel.core.records.record import Record, late
 from perfmodel.core.units import dollars, duration
-from perfmodel.decide.planning import Goal, SearchResult, search
-from perfmodel.decide.planning.alternatives import alternatives as alternatives_of
+from perfmodel.decide.planning.alternatives import alternatives
+from perfmodel.decide.planning.launch import predict_command, slurm_job, torchrun
 from perfmodel.decide.planning.plan_verdict import named, notes, verdict
-from perfmodel.decide.planning.search_tables import launch, report
-from perfmodel.model.options.conditions import Conditions
-from perfmodel.model.options.run import Run
+from perfmodel.decide.planning.results import SearchResult
 from perfmodel.model.prediction.result import Ratio
 from perfmodel.model.transformers.layout_words import in_full
-
-if TYPE_CHECKING:
-    from typing import Unpack
-
-    from perfmodel.hardware.catalogue.store import Catalogue
-    from perfmodel.model.fitted.calibration import Calibration
-    from perfmodel.model.options.keywords import RunOptions
 
 
 @dataclass(frozen=True, repr=False)
@@ -198,109 +191,161 @@ class Alternative:
     """The plan that is chosen then, or comes nearest."""
 
 
-@dataclass(frozen=True, repr=False)
-class Plans(Table):
-    """The answer of a search; as a table, its front of run time against cost."""
+class MachinePrice(TypedDict):
+    """The price of a machine that plans were made for."""
 
-    search: SearchResult
-    """Every candidate, in arrays."""
+    name: str
+    """Of the machine: its provider's, or the node's id."""
+    node: str
+    """Id of the machine."""
+    provider: str | None
+    """Who rents it out; null where nobody does."""
+    usd_per_hour: float
+    """Of one node [USD/h]."""
+    basis: str
+    """``on demand``, ``given`` or ``purchase``."""
+    instance: str | None
+    """The provider's name of it; null where nobody rents it out."""
+    region: str | None
+    """Where the price holds; null where it was given."""
+    date: str | None
+    """When it was read; null where it was given."""
+    source: str | None
+    """Who says so; null where it was given."""
+    carbon_intensity: float | None
+    """Of the grid of the region [g CO2/kWh]; null where that is not known."""
 
-    @cached_property
-    def verdict(self) -> list[str]:
-        """What to hire, how sure that is, and what else to consider."""
-        return verdict(self.search)
 
-    @cached_property
-    def notes(self) -> list[str]:
-        """What was taken for granted, and what would make the answer better."""
-        return notes(self.search)
+_PRINTED = {"max_global_batch_size": "max_global_batch"}
+"""Options of a goal that are printed under an older name."""
 
-    @property
-    def met(self) -> bool:
-        """Whether a plan of known price meets every limit."""
-        return self.search.met
 
-    @cached_property
-    def chosen(self) -> Plan | None:
-        """The cheapest that meets the deadline with a probability of 80 %.
+class Plans(Record, Table):
+    """What to hire, and why not others; as a table, its front of run time against cost.
 
-        Where none does, the most probable of those that cost at most 10 % more than the cheapest predicted to
-        meet it.  Where only a budget is given, the fastest that keeps within it, likewise.
+    Times in seconds, energy in kWh, carbon in grams.
+    """
+
+    goal: dict[str, Any]
+    """What was asked for, with what was taken for the rest; by the names of the options."""
+    verdict: list[str] = late()
+    """What to hire, how sure that is, and what else to consider."""
+    met: bool
+    """Whether a plan of known price meets every limit."""
+    chosen: Plan | None = late()
+    """The cheapest that meets the deadline with a probability of 80 %; where none does, the most probable of
+    those that cost at most 10 % more than the cheapest predicted to.  Where only a budget is given, the
+    fastest within it, likewise."""
+    cheapest: Plan | None = late()
+    """The cheapest that meets the deadline."""
+    fastest: Plan | None = late()
+    """The fastest within the budget."""
+    surest: Plan | None = late()
+    """The cheapest that meets the deadline at the upper end of its 80 % interval too."""
+    alternatives: list[Alternative] = late()
+    """Other values of defaults that may decide, where no plan likely meets the limits: option, default,
+    value, meets (whether a plan then meets them all) and the plan."""
+    front: list[Plan] = late()
+    """Plans that no other beats in time and cost at once, the fastest first."""
+    energy_front: list[Plan] = late()
+    """Plans that no other beats in time and energy at once, the fastest first."""
+    lost: list[RejectedPlan] = late()
+    """The best plan of every machine that was not chosen, with the reason."""
+    candidates: int
+    """How many plans were tried."""
+    layouts: int
+    """How many layouts were timed, of which each plan that has one is the fastest that fits."""
+    left_out: dict[str, int]
+    """How many plans could not be, by the reason."""
+    impossible: list[str]
+    """Machines on which no plan could be made."""
+    unpriced: list[UnpricedMachine] = late()
+    """Machines without a price, and what would be worth paying."""
+    prices: list[MachinePrice] = late()
+    """Of every machine that has one."""
+    target: str | None
+    """Quality that ends the run; null where its length is given."""
+    recipe: str | None
+    """How training to it goes; null without a target."""
+    launch: Launch | None = late()
+    """How to predict and start the plan chosen; null where torchrun cannot start it."""
+    notes: list[str] = late()
+    """What was taken for granted, and what would make the answer better."""
+    plans: list[Plan] | None = None
+    """A page of all plans that were tried, the cheapest first; only where ``limit`` asks for it."""
+    next_offset: int | None = None
+    """Where the next page begins; null after the last."""
+
+    @classmethod
+    def of(cls, search: SearchResult, limit: int | None = None, offset: int = 0) -> Self:
+        """Return the answer of a search.
+
+        Parameters
+        ----------
+        limit : plans of a page of all that were tried
+        offset : plans before it
         """
-        return _plan(self.search.chosen)
+        asked = {_PRINTED.get(name, name): value for name, value in vars(search.goal).items()}
+        one = cls.model_construct(
+            goal=asked | {"conditions": search.goal.conditions.model_dump()},
+            verdict=lambda: verdict(search),
+            met=search.met,
+            chosen=lambda: _plan(search.chosen),
+            cheapest=lambda: _plan(search.cheapest),
+            fastest=lambda: _plan(search.fastest),
+            surest=lambda: _plan(search.surest),
+            alternatives=lambda: [
+                Alternative(**each._asdict() | {"plan": Plan.of(each.plan)}) for each in alternatives(search)
+            ],
+            front=lambda: list(map(Plan.of, search.front)),
+            energy_front=lambda: list(map(Plan.of, search.energy_front)),
+            lost=lambda: list(map(RejectedPlan.of, search.rejected)),
+            candidates=len(search),
+            layouts=search.layouts,
+            left_out=search.left_out,
+            impossible=list(search.impossible),
+            unpriced=lambda: [
+                UnpricedMachine(**row | {"best": Plan.of(row["best"])}) for row in search.unpriced
+            ],
+            prices=search.prices,
+            target=search.fit.target if search.fit else None,
+            recipe=search.goal.recipe,
+            launch=lambda: _launch(search),
+            notes=lambda: notes(search),
+            **({} if limit is None else _page(search, limit, offset)),
+        )
+        one.__dict__["search"] = search  # no field: it is not in the JSON
+        return one
 
     @property
-    def alternatives(self) -> list[Alternative]:
-        """What other values of defaults that may decide would do, where no plan likely meets the limits."""
-        return [
-            Alternative(**one._asdict() | {"plan": Plan.of(one.plan)}) for one in alternatives_of(self.search)
-        ]
+    def search(self) -> SearchResult:
+        """Every candidate, in arrays.
 
-    @cached_property
-    def cheapest(self) -> Plan | None:
-        """The cheapest plan that meets the deadline."""
-        return _plan(self.search.cheapest)
-
-    @cached_property
-    def fastest(self) -> Plan | None:
-        """The fastest plan within the budget."""
-        return _plan(self.search.fastest)
-
-    @cached_property
-    def surest(self) -> Plan | None:
-        """The cheapest that meets the deadline at the upper end of its 80 % interval too."""
-        return _plan(self.search.surest)
-
-    @cached_property
-    def front(self) -> tuple[Plan, ...]:
-        """Plans that no other beats in time and cost at once, the fastest first."""
-        return tuple(map(Plan.of, self.search.front))
-
-    @cached_property
-    def energy_front(self) -> tuple[Plan, ...]:
-        """Plans that no other beats in time and energy at once, the fastest first."""
-        return tuple(map(Plan.of, self.search.energy_front))
-
-    @cached_property
-    def rejected(self) -> tuple[RejectedPlan, ...]:
-        """The best plan of every machine that was not chosen, with the reason; ``lost`` in the JSON."""
-        return tuple(map(RejectedPlan.of, self.search.rejected))
-
-    @cached_property
-    def unpriced(self) -> tuple[UnpricedMachine, ...]:
-        """Machines without a price, and what would be worth paying."""
-        return tuple(UnpricedMachine(**row | {"best": Plan.of(row["best"])}) for row in self.search.unpriced)
-
-    @cached_property
-    def launch(self) -> Launch | None:
-        """How to predict and start the plan chosen."""
-        lines = launch(self.search)
-        if lines is None:
-            return None
-        return Launch(str(lines["predict"]), lines["torchrun"], lines["slurm"])
+        Raises
+        ------
+        InputError : the answer is of a service, which does not send them
+        """
+        if "search" not in self.__dict__:
+            raise refusal("plan.of_service")
+        search: SearchResult = self.__dict__["search"]
+        return search
 
     @property
-    def candidates(self) -> int:
-        """How many plans were tried."""
-        return len(self.search)
+    def rejected(self) -> list[RejectedPlan]:
+        """What ``lost`` holds."""
+        return self.lost
 
-    @property
-    def layouts(self) -> int:
-        """How many layouts were timed, of which each plan that has one is the fastest that fits."""
-        return self.search.layouts
-
-    @property
-    def left_out(self) -> dict[str, int]:
-        """How many plans could not be, by the reason."""
-        return self.search.left_out
-
-    def records(self) -> list[Record]:
-        """Return the front, a row for each plan."""
-        return [asdict(each) for each in self.front]
+    def report(self) -> dict[str, Any]:
+        """Return the answer as a table of plain values."""
+        return self.model_dump(exclude_unset=True)
 
     def to_json(self) -> str:
         """Return what ``perfmodel plan --json`` prints."""
-        return json.dumps(report(self.search))
+        return json.dumps(self.report())
+
+    def records(self) -> list[Row]:
+        """Return the front, a row for each plan."""
+        return [asdict(each) for each in self.front]
 
     def __repr__(self) -> str:
         rows = [
@@ -320,79 +365,26 @@ def _plan(row: Mapping[str, Any] | None) -> Plan | None:
     return None if row is None else Plan.of(row)
 
 
-@documented(Run)
-def plan(
-    workload: str = "resnet50",
-    *,
-    epochs: float | None = None,
-    samples: float | str | None = None,
-    tokens: float | str | None = None,
-    target: str | None = None,
-    recipe: str | None = None,
-    deadline: float | str | None = None,
-    budget: float | str | None = None,
-    power_limit: float | str | None = None,
-    accelerators: str | Sequence[str] = (),
-    instances: str | Sequence[str] = (),
-    nodes: str | Sequence[str] = (),
-    max_gpus: int = 512,
-    max_nodes: int | None = None,
-    strategies: str | Sequence[str] = (),
-    algorithms: str | Sequence[str] = (),
-    precisions: str | Sequence[str] = (),
-    local_batch_sizes: int | Sequence[int] = (),
-    max_global_batch_size: int | None = None,
-    global_batch_size: int | None = None,
-    server_node: str | None = None,
-    prices: Mapping[str, float] | None = None,
-    purchase_prices: Mapping[str, float] | None = None,
-    conditions: Conditions | None = None,
-    catalogue: Catalogue | None = None,
-    constants: Calibration | None = None,
-    **options: Unpack[RunOptions],
-) -> Plans:
-    """Search what to hire for a run: the cheapest in time, the fastest within budget, and why not others.
+def _launch(search: SearchResult) -> Launch | None:
+    """Return the lines that predict and start the plan chosen; None where there is none."""
+    chosen, goal = search.chosen, search.goal
+    if chosen is None:
+        return None
+    predict = predict_command(chosen, goal.workload, goal.options)
+    return Launch(predict, *(_started(by, chosen, goal.workload) for by in (torchrun, slurm_job)))
 
-    Parameters
-    ----------
-    catalogue, constants : as for ``predict``
 
-    Raises
-    ------
-    InputError : something unknown or impossible; no plan at all
+def _started(by: Callable[[Row, str], str], plan: Row, workload: str) -> str | None:
+    try:
+        return by(plan, workload)
+    except InputError:
+        return None
 
-    Examples
-    --------
-    >>> found = plan("resnet50", epochs=90, deadline="24h", accelerators="v100-sxm2-16gb", max_gpus=32)
-    >>> found.chosen.run_time < 86400, found.chosen.cost == min(each.cost for each in found.front)
-    (True, True)
-    """
-    asked: dict[str, Any] = {
-        "workload": workload,
-        "epochs": epochs,
-        "samples": samples,
-        "tokens": tokens,
-        "target": target,
-        "recipe": recipe,
-        "deadline": deadline,
-        "budget": budget,
-        "power_limit": power_limit,
-        "accelerators": accelerators,
-        "instances": instances,
-        "nodes": nodes,
-        "max_gpus": max_gpus,
-        "max_nodes": max_nodes,
-        "strategies": strategies,
-        "algorithms": algorithms,
-        "precisions": precisions,
-        "server_node": server_node,
-        "local_batch_sizes": local_batch_sizes,
-        "max_global_batch": max_global_batch_size,
-        "global_batch_size": global_batch_size,
-        "prices": {} if prices is None else prices,
-        "purchase_prices": {} if purchase_prices is None else purchase_prices,
-        "conditions": Conditions() if conditions is None else Conditions.model_validate(conditions),
-        "options": {name: value for name, value in options.items() if value is not None},
-    }
-    goal = Goal(**asked)
-    return Plans(search(goal, catalogue, constants))
+
+def _page(search: SearchResult, limit: int, offset: int) -> dict[str, Any]:
+    """Return some of the plans that were tried, the cheapest first, those without a price last."""
+    table = search.candidates
+    order = np.lexsort((table["run_time"], table["cost"]))  # what is not a number comes last
+    plans = [Plan.of(search.row(int(index))) for index in order[offset : offset + limit]]
+    after = offset + len(plans)
+    return {"plans": plans, "next_offset": after if after < len(search) else None}

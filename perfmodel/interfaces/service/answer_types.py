@@ -4,7 +4,6 @@ from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
-from perfmodel.decide.planning.plans import Alternative, Launch, Plan, RejectedPlan, UnpricedMachine
 from perfmodel.equations.sgd_variants import StragglerPrediction
 from perfmodel.interfaces.api.layouts import LayoutCell, LayoutRow
 from perfmodel.interfaces.api.ruled_out import RuledOut
@@ -85,85 +84,6 @@ class LayoutsAnswer(TypedDict):
     """How many do not fit or cannot be, by the reason."""
     economics: NotRequired[Economics]
     """Time, cost, energy and carbon by the first layout, where they were asked for."""
-
-
-class MachinePrice(TypedDict):
-    """The price of a machine that plans were made for."""
-
-    name: str
-    """Of the machine: its provider's, or the node's id."""
-    node: str
-    """Id of the machine."""
-    provider: str | None
-    """Who rents it out; null where nobody does."""
-    usd_per_hour: float
-    """Of one node [USD/h]."""
-    basis: str
-    """``on demand``, ``given`` or ``purchase``."""
-    instance: str | None
-    """The provider's name of it; null where nobody rents it out."""
-    region: str | None
-    """Where the price holds; null where it was given."""
-    date: str | None
-    """When it was read; null where it was given."""
-    source: str | None
-    """Who says so; null where it was given."""
-    carbon_intensity: float | None
-    """Of the grid of the region [g CO2/kWh]; null where that is not known."""
-
-
-class PlanAnswer(TypedDict):
-    """What to hire, and why not others; times in seconds, energy in kWh, carbon in grams."""
-
-    goal: dict[str, Any]
-    """What was asked for, with what was taken for the rest; by the names of the options."""
-    verdict: list[str]
-    """What to hire, how sure that is, and what else to consider."""
-    met: bool
-    """Whether a plan of known price meets every limit."""
-    chosen: Plan | None
-    """The cheapest that meets the deadline with a probability of 80 %; where none does, the most probable of
-    those that cost at most 10 % more than the cheapest predicted to.  Where only a budget is given, the
-    fastest within it, likewise."""
-    cheapest: Plan | None
-    """The cheapest that meets the deadline."""
-    fastest: Plan | None
-    """The fastest within the budget."""
-    surest: Plan | None
-    """The cheapest that meets the deadline at the upper end of its 80 % interval too."""
-    alternatives: list[Alternative]
-    """Other values of defaults that may decide, where no plan likely meets the limits: option, default,
-    value, meets (whether a plan then meets them all) and the plan."""
-    front: list[Plan]
-    """Plans that no other beats in time and cost at once, the fastest first."""
-    energy_front: list[Plan]
-    """Plans that no other beats in time and energy at once, the fastest first."""
-    lost: list[RejectedPlan]
-    """The best plan of every machine that was not chosen, with the reason."""
-    candidates: int
-    """How many plans were tried."""
-    layouts: int
-    """How many layouts were timed, of which each plan that has one is the fastest that fits."""
-    left_out: dict[str, int]
-    """How many plans could not be, by the reason."""
-    impossible: list[str]
-    """Machines on which no plan could be made."""
-    unpriced: list[UnpricedMachine]
-    """Machines without a price, and what would be worth paying."""
-    prices: list[MachinePrice]
-    """Of every machine that has one."""
-    target: str | None
-    """Quality that ends the run; null where its length is given."""
-    recipe: str | None
-    """How training to it goes; null without a target."""
-    launch: Launch | None
-    """How to predict and start the plan chosen; null where torchrun cannot start it."""
-    notes: list[str]
-    """What was taken for granted, and what would make the answer better."""
-    plans: NotRequired[list[Plan]]
-    """A page of all plans that were tried, the cheapest first; only where ``limit`` asks for it."""
-    next_offset: NotRequired[int | None]
-    """Where the next page begins; null after the last."""
 
 
 class ValidateAnswer(TypedDict):
