@@ -51,8 +51,9 @@ class PlanRequest(Run, Bought, Shared):
     offset: Annotated[int, Within(ge=0, le=10**9, strict=True), OptionInfo(shell=False)] = 0
 
     def given(self) -> dict[str, Any]:
-        """Return what was given, by name."""
-        every = {name: getattr(self, name) for name in self.model_fields if name in self.model_fields_set}
+        """Return what was given, by name, without what travels along."""
+        names = (name for name in PlanRequest.model_fields if name in self.model_fields_set)
+        every = {name: getattr(self, name) for name in names}
         return {name: value for name, value in every.items() if value is not None and value != ()}
 
     def goal(self) -> "Goal":
