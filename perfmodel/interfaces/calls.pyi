@@ -856,8 +856,8 @@ def plan(
     Examples
     --------
     >>> from perfmodel import plan
-    >>> found = plan("resnet50", epochs=90, deadline="24h", accelerators="v100-sxm2-16gb", max_gpus=32)
-    >>> found.chosen.run_time < 86400, found.chosen.cost == min(each.cost for each in found.front)
+    >>> plans = plan("resnet50", epochs=90, deadline="24h", accelerators="v100-sxm2-16gb", max_gpus=32)
+    >>> plans.chosen.run_time < 86400, plans.chosen.cost == min(each.cost for each in plans.front)
     (True, True)
     """
 
@@ -985,8 +985,8 @@ def plan(
     Examples
     --------
     >>> from perfmodel import plan
-    >>> found = plan("resnet50", epochs=90, deadline="24h", accelerators="v100-sxm2-16gb", max_gpus=32)
-    >>> found.chosen.run_time < 86400, found.chosen.cost == min(each.cost for each in found.front)
+    >>> plans = plan("resnet50", epochs=90, deadline="24h", accelerators="v100-sxm2-16gb", max_gpus=32)
+    >>> plans.chosen.run_time < 86400, plans.chosen.cost == min(each.cost for each in plans.front)
     (True, True)
     """
 

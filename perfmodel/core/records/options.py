@@ -45,8 +45,6 @@ class OptionInfo(NamedTuple):
     """Where a sweep crosses its values: with the work of one accelerator; with how that is shared out; with
     what the samples are; with how the network itself is shared out; with where it runs; with the batch; with
     the number of accelerators.  ``way`` is right for any option; the others compute less often."""
-    plan: bool = False
-    """Whether ``perfmodel plan`` takes it too, one value for all candidates."""
     basic: bool = False
     """Whether pages show it at once; the others are folded away."""
     commas: bool = False

@@ -11,7 +11,7 @@ from perfmodel.interfaces.commands import fleets
 from perfmodel.interfaces.commands.fleets import Bought, FleetsRequest
 from perfmodel.interfaces.forms import forms_of
 from perfmodel.interfaces.report import report
-from perfmodel.model.options.conditions import LARGEST, Conditions
+from perfmodel.model.options.conditions import LARGEST, OF_ALL, Conditions
 from perfmodel.model.options.run import Run, Shared
 
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ ONE_OF = {
     "local_batch_sizes": "local_batch_size",
 }
 """What a plan may choose from, and a fleet has one of."""
-_ALIKE = tuple(field for field, one in declared(Conditions).items() if one.info.plan)
-"""Conditions that hold for many machines alike: none that says what one machine costs."""
 _Page = Annotated[int, Within(ge=1, le=1000, strict=True)]
 
 
@@ -46,7 +44,7 @@ class PlanRequest(Run, Bought, Shared):
     """
 
     have: str | None = None
-    conditions: Annotated[Conditions | None, OptionInfo(only=_ALIKE)] = None
+    conditions: Annotated[Conditions | None, OptionInfo(only=OF_ALL)] = None
     limit: Annotated[_Page | None, OptionInfo(shell=False)] = None
     offset: Annotated[int, Within(ge=0, le=10**9, strict=True), OptionInfo(shell=False)] = 0
 
@@ -189,8 +187,8 @@ def run(request: PlanRequest, context: Context) -> "Plans | Fleets":
     Examples
     --------
     >>> from perfmodel import plan
-    >>> found = plan("resnet50", epochs=90, deadline="24h", accelerators="v100-sxm2-16gb", max_gpus=32)
-    >>> found.chosen.run_time < 86400, found.chosen.cost == min(each.cost for each in found.front)
+    >>> plans = plan("resnet50", epochs=90, deadline="24h", accelerators="v100-sxm2-16gb", max_gpus=32)
+    >>> plans.chosen.run_time < 86400, plans.chosen.cost == min(each.cost for each in plans.front)
     (True, True)
     """
     from perfmodel.decide.planning import search
@@ -204,8 +202,8 @@ def run(request: PlanRequest, context: Context) -> "Plans | Fleets":
             raise refusal("fleet.say_have", name, "have")
     if request.limit is None and request.offset:
         raise refusal("page.offset", "offset", "limit", offset=request.offset)
-    found = search(request.goal(), context.catalogue, context.constants)
-    return Plans.of(found, request.limit, request.offset)
+    result = search(request.goal(), context.catalogue, context.constants)
+    return Plans.of(result, request.limit, request.offset)
 
 
 def text(answer: "Plans | Fleets", request: Typed) -> None:
