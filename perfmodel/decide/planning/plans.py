@@ -35,6 +35,16 @@ class Plan:
     """Who rents it out."""
     accelerator: str
     """Id of what it holds."""
+    framework: str | None
+    """That trains it; of networks of which copies are trained by any, None."""
+    layout: dict[str, int | str] | None
+    """How a transformer is shared out; None of copies of the network."""
+    mfu: float | None
+    """By the model's FLOP that are computed."""
+    mfu_nominal: float | None
+    """By what most publications count."""
+    memory_capacity: float | None
+    """Of one accelerator [B]."""
     world_size: int
     nodes: int
     servers: int | None
@@ -49,23 +59,8 @@ class Plan:
     iteration_time: float
     """[s]"""
     samples_per_second: float
-    tokens_per_second: float | None
-    mfu: float | None
-    """By the model's FLOP that are computed."""
-    mfu_nominal: float | None
-    """By what most publications count."""
     memory_bytes: float
     """On the fullest accelerator."""
-    memory_capacity: float | None
-    """Of one accelerator [B]."""
-    memory: dict[str, float]
-    """``fits_probability``, and ``low_80`` and ``high_80`` of ``memory_bytes`` [B]."""
-    framework: str | None
-    """That trains it; of networks of which copies are trained by any, None."""
-    layout: dict[str, int | str] | None
-    """How a transformer is shared out; None of copies of the network."""
-    also: list[str]
-    """What other layouts change that are as fast within 1 %."""
     sequence_length: int | None
     samples: float
     """Of the run."""
@@ -77,20 +72,23 @@ class Plan:
     """Lower end of its 80 % interval [s]; None where it was not learned."""
     run_time_high_80: float | None
     """Upper end of it [s]."""
-    cost: float | None
-    """[$]"""
-    cost_low_80: float | None
-    """Lower end of its 80 % interval [$]."""
-    cost_high_80: float | None
-    """Upper end of it [$]."""
     power: float | None
     """Of the whole job at rated power [W]."""
+    cost: float | None
+    """[$]"""
     energy: float | None
     """[kWh]"""
     carbon: float | None
     """[g]"""
     server_node: str | None
     """Id of the machines of parameter servers; None without any."""
+    also: list[str]
+    """What other layouts change that are as fast within 1 %."""
+    tokens_per_second: float | None
+    cost_low_80: float | None
+    """Lower end of its 80 % interval [$]."""
+    cost_high_80: float | None
+    """Upper end of it [$]."""
     usd_per_hour: float | None
     """Of one node."""
     price_basis: str | None
@@ -111,6 +109,8 @@ class Plan:
     """Whether it costs no more; None without a budget."""
     budget_risk: float | None
     """Probability that it costs more."""
+    memory: dict[str, float]
+    """``fits_probability``, and ``low_80`` and ``high_80`` of ``memory_bytes`` [B]."""
     within_published: bool | None
     """Whether somebody has trained with such a batch."""
 

@@ -82,11 +82,15 @@ class PlanRequest(Run, Bought, Shared):
         return FleetsRequest(**asked)
 
 
-def _by_name(name: str, unit: str, example: str, above: bool = True) -> OptionInfo:
-    """Return what reads ``NAME=NUMBER`` of an option that a shell has for each; of links also a number alone.
+def _by_name(
+    option: str, name: str, unit: str, example: str, above: bool = True, label: str = ""
+) -> OptionInfo:
+    """Return what is special of an option that a shell has once for each ``NAME=NUMBER``.
 
     Parameters
     ----------
+    option : its name
+    name : NODE, or LINK; a number without a link is of all links
     above : whether the number is above 0
     """
 
@@ -102,12 +106,14 @@ def _by_name(name: str, unit: str, example: str, above: bool = True) -> OptionIn
         return key.strip(), Quantity(unit, LARGEST, above).convert(number, None, None)
 
     form = "NODE=USD" if name == "NODE" else "[LINK=]NUMBER"
-    return OptionInfo(read=read, form=form, commas=True)
+    return OptionInfo(label, option, read=read, form=form, commas=True)
 
 
-_NODE = _by_name("NODE", "USD", "dgx-h100=98.5")
-_LINK = _by_name("LINK", "USD", "ib-ndr-400g=1500")
-_SWITCH = _by_name("LINK", "USD", "ib-ndr-400g=1500", above=False)._replace(name="switch-price")
+_RENTED = _by_name("price", "NODE", "USD", "dgx-h100=98.5", label="Price of a machine")
+_BOUGHT = _by_name("purchase-price", "NODE", "USD", "dgx-h100=350000", label="Purchase of a machine")
+_ADAPTER = _by_name("adapter-price", "LINK", "USD", "ib-ndr-400g=1500")
+_SWITCH = _by_name("switch-price", "LINK", "USD", "ib-ndr-400g=20000", above=False)
+_PORTS = _by_name("switch-ports", "LINK", "1", "ib-ndr-400g=64")
 _Numbers = tuple[Any, ...]
 """Pairs of a name and a number."""
 
@@ -128,13 +134,11 @@ class Typed(PlanRequest):
 
     have: Annotated[tuple[str, ...] | None, OptionInfo(read=str, form="FLEET", commas=True)] = None  # type: ignore[assignment]
     buy: Annotated[tuple[str, ...], OptionInfo(read=str, form="WHAT", commas=True)] = ()
-    prices: Annotated[_Numbers, _NODE._replace(label="Price of a machine", name="price")] = ()  # type: ignore[assignment]
-    purchase_prices: Annotated[  # type: ignore[assignment]
-        _Numbers, _NODE._replace(label="Purchase of a machine", name="purchase-price")
-    ] = ()
-    adapter_prices: Annotated[_Numbers | None, _LINK._replace(name="adapter-price")] = None  # type: ignore[assignment]
+    prices: Annotated[_Numbers, _RENTED] = ()  # type: ignore[assignment]
+    purchase_prices: Annotated[_Numbers, _BOUGHT] = ()  # type: ignore[assignment]
+    adapter_prices: Annotated[_Numbers | None, _ADAPTER] = None  # type: ignore[assignment]
     switch_prices: Annotated[_Numbers | None, _SWITCH] = None  # type: ignore[assignment]
-    switch_ports: Annotated[_Numbers | None, _by_name("LINK", "1", "ib-ndr-400g=64")] = None  # type: ignore[assignment]
+    switch_ports: Annotated[_Numbers | None, _PORTS] = None  # type: ignore[assignment]
     torchrun: Annotated[bool, OptionInfo(denied=False)] = False
     slurm: Annotated[bool, OptionInfo(denied=False)] = False
 
@@ -219,14 +223,6 @@ def text(answer: "Plans | Fleets", request: Typed) -> None:
         show_plan(answer.search)
 
 
-def _rows(answer: "Plans | Fleets", request: Typed) -> Sequence[Mapping[str, Any]]:
-    from perfmodel.decide.planning.plans import Plans
-
-    if request.script:
-        raise refusal("plan.forms")
-    return answer.search.front if isinstance(answer, Plans) else answer.records()
-
-
 def _csv(answer: "Plans | Fleets", request: Typed) -> str:
     from perfmodel.core.files.tables import csv_text
 
@@ -237,9 +233,15 @@ def _markdown(answer: "Plans | Fleets", request: Typed) -> str:
     from perfmodel.core.files.tables import markdown_table
     from perfmodel.decide.planning.plans import Plans
 
-    if not isinstance(answer, Plans):
-        return fleets.markdown(answer, request)
-    return markdown_table(_rows(answer, request))
+    if isinstance(answer, Plans):
+        return markdown_table(_rows(answer, request))
+    return fleets.markdown(answer, request)
+
+
+def _rows(answer: "Plans | Fleets", request: Typed) -> Sequence[Mapping[str, Any]]:
+    if request.script:
+        raise refusal("plan.forms")
+    return answer.records()
 
 
 def _page(answer: "Plans | Fleets", request: Typed, context: Context) -> Any:
