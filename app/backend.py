@@ -196,7 +196,7 @@ class _ServiceBackend(Backend):
 
     def plan(self, goal: Goal) -> PlanAnswer:
         with st.spinner("Trying every machine, count and batch ..."):
-            answer = self._client.plan(**keywords_of(goal), conditions=goal.conditions)
+            answer = self._client.plan(**keywords_of(goal), conditions=goal.conditions).report()
         chosen, target = answer["chosen"], answer["target"]
         if target is not None:
             lines = [length_line(chosen, target)] if chosen else []

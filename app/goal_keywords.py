@@ -6,9 +6,6 @@ from typing import Any
 
 from perfmodel.decide.planning import Goal
 
-PYTHON_NAMES = {"max_global_batch": "max_global_batch_size"}
-"""Field of a goal -> parameter of ``perfmodel.plan``, where they differ."""
-
 
 def keywords_of(goal: Goal) -> dict[str, Any]:
     """Return the keyword arguments of a goal that differ from the defaults, without its conditions.
@@ -18,7 +15,7 @@ def keywords_of(goal: Goal) -> dict[str, Any]:
     """
     blank = Goal(prices={}, purchase_prices={}, options={})
     given = {
-        PYTHON_NAMES.get(name, name): getattr(goal, name)
+        name: getattr(goal, name)
         for name in Goal.model_fields
         if name not in ("conditions", "options", "meant") and getattr(goal, name) != getattr(blank, name)
     }

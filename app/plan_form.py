@@ -15,9 +15,9 @@ from app.options import Option, convert, options, written
 from app.search_worker import PlanAnswer
 from perfmodel.decide.planning import Goal
 from perfmodel.decide.planning.goal import SHARED, options_of
-from perfmodel.interfaces.cli.fleets import OWN as OF_A_FLEET
-from perfmodel.interfaces.cli.plan import goal_of
+from perfmodel.interfaces.commands.plan import COMMAND, OF_FLEETS
 from perfmodel.interfaces.reports.page import Page
+from perfmodel.interfaces.shell import request_of
 from perfmodel.model.options.scenario import SHORT
 
 PRICES = ("price", "purchase-price")
@@ -32,7 +32,7 @@ def known() -> dict[str, Option]:
     for name, option in options("plan").items():
         if option.parameter.metavar == "FILE" or name == "specs":  # files would be the server's
             continue
-        if option.parameter.name in OF_A_FLEET:  # options of another question, about machines that exist
+        if option.parameter.name in OF_FLEETS:  # options of another question, about machines that exist
             continue
         if option.kind == "choices":
             option = option._replace(usual="any")
@@ -78,7 +78,8 @@ def goal_of_form(picked: Mapping[str, Any], known: Mapping[str, Option]) -> Goal
         option = known[name]
         given[str(option.parameter.name)] = convert(option, value) if option.kind == "text" else value
     mine = session_hardware.calibration()
-    return goal_of(given | ({} if mine is None else {CALIBRATION: mine}))
+    asked: Goal = request_of(COMMAND, given | ({} if mine is None else {CALIBRATION: mine})).goal()
+    return asked
 
 
 def length_missing(goal: Goal) -> str | None:

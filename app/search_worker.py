@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from perfmodel.decide.planning import Goal, SearchResult, search
 from perfmodel.decide.planning.caveats import harder_batches
-from perfmodel.decide.planning.search_tables import report
+from perfmodel.decide.planning.plans import Plans
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.reports.page import Page
 from perfmodel.interfaces.reports.planned import page_of_plan
@@ -30,7 +30,7 @@ def search_plans(goal: Goal, catalogue: Catalogue) -> PlanAnswer:
     InputError : the goal has an unknown name or an impossible value, or nothing fits
     """
     result = search(goal, catalogue)
-    answer = report(result) | {"convergence": convergence_lines(result)}
+    answer = Plans.of(result).report() | {"convergence": convergence_lines(result)}
     return PlanAnswer(answer, page_of_plan(result, None, catalogue))
 
 

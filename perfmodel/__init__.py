@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from perfmodel.evidence.traces.emulate import Emulator
     from perfmodel.hardware.catalogue.store import Catalogue
     from perfmodel.interfaces.api.calibrate import calibrate
-    from perfmodel.interfaces.api.fleets import fleets
-    from perfmodel.interfaces.api.plan import plan
     from perfmodel.interfaces.api.validate import validate
     from perfmodel.interfaces.calls import (
         adaptive_synchrony,
@@ -36,10 +34,12 @@ if TYPE_CHECKING:
         emulate,
         enough,
         explain,
+        fleets,
         layouts,
         learning_rate,
         model_parallel,
         networks,
+        plan,
         scale,
         schema,
         sensitivity,
@@ -120,12 +120,12 @@ _HOMES = {
     "emulate": "perfmodel.interfaces.calls",
     "enough": "perfmodel.interfaces.calls",
     "explain": "perfmodel.interfaces.calls",
-    "fleets": "perfmodel.interfaces.api.fleets",
+    "fleets": "perfmodel.interfaces.calls",
     "layouts": "perfmodel.interfaces.calls",
     "learning_rate": "perfmodel.interfaces.calls",
     "model_parallel": "perfmodel.interfaces.calls",
     "networks": "perfmodel.interfaces.calls",
-    "plan": "perfmodel.interfaces.api.plan",
+    "plan": "perfmodel.interfaces.calls",
     "predict": "perfmodel.model.prediction",
     "read_quote": "perfmodel.decide.quote",
     "scale": "perfmodel.interfaces.calls",

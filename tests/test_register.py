@@ -64,7 +64,7 @@ FORMS = [
     for line in LINES
     for example in line.examples
     for form in ("", *line.forms)
-    if not form or not any(f"--{each}" in example for each in line.forms)
+    if not form or not any(f"--{each}" in example for each in (*line.forms, "slurm"))
 ]
 
 

@@ -5,6 +5,8 @@ from perfmodel.core.files.tables import Report
 from perfmodel.decide.comparison import Comparison
 from perfmodel.decide.explanations.citations import Citations
 from perfmodel.decide.explanations.write import Explanation
+from perfmodel.decide.planning.fleets.result import Fleets
+from perfmodel.decide.planning.plans import Plans
 from perfmodel.decide.quote.answer import ExampleQuotes, QuoteAnswer
 from perfmodel.decide.sensitivity.sensitivity_tables import SensitivityReport
 from perfmodel.decide.sensitivity.until import Enough
@@ -23,6 +25,7 @@ from perfmodel.hardware.software import Software
 from perfmodel.interfaces.api.layouts import Layouts
 from perfmodel.interfaces.commands.check_quote import AnyQuote
 from perfmodel.interfaces.commands.compare import Job
+from perfmodel.interfaces.commands.fleets import ByLink
 from perfmodel.interfaces.commands.model_parallel import Point
 from perfmodel.interfaces.commands.trace_summary import AnyTraces
 from perfmodel.model.fitted.calibration import Calibration
@@ -504,6 +507,112 @@ def explain(
     'iteration_time'
     """
 
+def fleets(
+        have: str,
+        buy: Sequence[str] | str = ...,
+        *,
+        hour_value: float | str | None = ...,
+        adapter_prices: ByLink | None = ...,
+        switch_prices: ByLink | None = ...,
+        switch_ports: ByLink | None = ...,
+        sequence_length: int | None = ...,
+        embedding: Literal['replicated', 'sharded'] | None = ...,
+        optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars'] | None = ...,
+        framework: str | None = ...,
+        input: Literal['synthetic', 'real'] = ...,
+        loader_workers: int | None = ...,
+        storage: str | None = ...,
+        dataset: str | None = ...,
+        dataset_samples: int | None = ...,
+        sample_bytes: float | str | None = ...,
+        decode_rate: float | str | None = ...,
+        decoder: Literal['pil', 'pillow-simd', 'torchvision', 'torchvision-gpu', 'dali-cpu', 'dali-gpu'] | None = ...,
+        prefetch_depth: int | None = ...,
+        pinned_memory: bool = ...,
+        non_blocking: bool = ...,
+        persistent_workers: bool = ...,
+        cache: Literal['none', 'ram'] = ...,
+        jitter: str | None = ...,
+        calibration: str | None = ...,
+        workload: str = ...,
+        epochs: float | None = ...,
+        samples: float | str | None = ...,
+        tokens: float | str | None = ...,
+        deadline: float | str | None = ...,
+        precision: Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8'] | None = ...,
+        algorithm: Literal['auto', 'best', 'ring', 'ring-chunked', 'hierarchical', 'multi-ring', 'torus', 'tree', 'leader', 'recursive-doubling', 'halving-doubling', 'reduce-broadcast', 'exchange', 'hub', 'nvls', 'nvls-tree', 'switch-tree'] | None = ...,
+        strategy: Literal['all-reduce', 'parameter-server', 'parameter-server-local', 'data-parallel-single-process', 'fsdp', 'async', 'k-sync', 'k-batch-sync', 'k-async', 'k-batch-async', 'backup', 'local-sgd', 'elastic'] | None = ...,
+        local_batch_size: int | None = ...,
+        global_batch_size: int | None = ...,
+        prices: Mapping[str, float] = ...,
+        purchase_prices: Mapping[str, float] = ...,
+        conditions: Conditions | None = ...,
+        catalogue: Catalogue | None = ...,
+        constants: Calibration | None = ...,
+    ) -> Fleets:
+    """Compare what may be bought for a fleet: how much faster it is, what it costs, when it pays back.
+
+    Unlike machines train one job in step, by all-reduce: with as many samples each, so that the slowest
+    pace the others, and with as many as each is fast.
+
+    Parameters
+    ----------
+    have : Machines, e.g. '8 x dgx-a100-80gb@ib-hdr-200g'; of several types joined by +.
+    buy : With have: '4 x dgx-h100', 'ib-ndr-400g' for all machines, or both joined by +, for each option.  [default: more of the same, faster networks, newer machines]
+    hour_value : [USD] With have: of an hour of the work of those machines.  [default: their rent]
+    adapter_prices : With have: of one network adapter that is bought, USD, of all or by link.
+    switch_prices : With have: of one switch with its cables, USD, of all or by link; 0 where there are enough.
+    switch_ports : With have: of one switch, of all or by link.
+    sequence_length : [tokens] Tokens of one sample.
+    embedding : Embedding tables of a recommender: replicated, with gradients of every row summed; sharded, whole tables on different accelerators, which exchange and update the rows that a batch looks up.  [default: as the network is usually trained]
+    optimizer : Optimizer.  [default: the network's usual]
+    framework : Software, optionally with its year, e.g. tensorflow-xla@2020.  [default: pytorch]
+    input : Where samples come from.  [default: synthetic]
+    loader_workers : [1] Decoding workers per node.  [default: the node's cores]
+    storage : Storage of the samples: local-ssd, ebs-gp2, ebs-gp3, s3, ram.  [default: local-ssd]
+    dataset : Data set: imagenet, cifar10, coco, wikipedia, ...  [default: the network's own]
+    dataset_samples : [samples] Samples of the training set, instead of the data set's own number.
+    sample_bytes : [B] Size of a stored sample, e.g. 115kB.  [default: the data set's]
+    decode_rate : [1/s] Samples per second that one loader worker decodes.
+    decoder : Software that decodes images, on the processor or the accelerator.  [default: the framework's]
+    prefetch_depth : [1] Batches fetched ahead of a step; 0: the training process loads each before its step.  [default: 2]
+    pinned_memory : Whether batches lie in pinned memory; copies of others are slower and block.
+    non_blocking : Whether the host continues while a pinned batch is copied.
+    persistent_workers : Whether loader workers outlive an epoch.
+    cache : Where samples are kept after the first epoch; ram: what fits in the host's memory.  [default: none]
+    jitter : Distribution of a worker's step time: lognormal:cv=0.05, empirical:FILE, none.
+    calibration : Calibration to your own runs, a file of perfmodel calibrate --data.
+    workload : Network, or a file: .onnx, .csv, config.json.  [default: resnet50]
+    epochs : [1] Epochs of the run.  [default: those that the target needs]
+    samples : [count of samples] Samples of the whole run, instead of epochs, e.g. 5M.
+    tokens : [count of tokens] Tokens of the whole run, instead of epochs, e.g. 1T or 300B.
+    deadline : [s] Latest end of the run, e.g. 24h, 3d or 2 weeks.
+    precision : Arithmetic of training.  [default: amp, or fp32 without fp16]
+    algorithm : All-reduce algorithm; auto is the choice of NCCL or RCCL, or a ring without either.
+    strategy : How gradients are combined; also ddp, dp, horovod, ps; fsdp is all-reduce with zero3.
+    local_batch_size : [samples] Samples per accelerator and micro-batch: weak scaling.  [default: the network's usual]
+    global_batch_size : [samples] Samples per iteration over all accelerators: strong scaling.
+    prices : Rent of one node with all its accelerators, USD per hour, by the name of its type or offer.  [default: the catalogue's]
+    purchase_prices : Price to buy one node, USD, by its name, instead of a rent.
+    conditions : Region, service years, share of the time at work and electricity; no others.
+    catalogue : hardware to choose from; by default what comes with the package
+    constants : learned numbers; by default what comes with the package
+
+    Raises
+    ------
+    InputError : something unknown, a price that is none, a condition that changes nothing of a fleet, a job
+        that does not fit
+
+    Examples
+    --------
+    >>> from perfmodel import fleets
+    >>> answer = fleets("8 x dgx-a100-80gb", ["4 x dgx-a100-80gb", "4 x dgx-h100"], workload="bert-large")
+    >>> [(one.option, one.policy) for one in answer.options][1:]
+    [('4 x dgx-h100', 'slowest paces'), ('4 x dgx-h100', 'shares by speed')]
+    >>> answer.options[1].ratio.value < answer.options[2].ratio.value
+    True
+    """
+
 def layouts(
         workload: str,
         *,
@@ -622,6 +731,264 @@ def model_parallel(
     >>> from perfmodel import model_parallel
     >>> [round(row.speedup, 2) for row in model_parallel("speech", [8, 16]).rows]
     [2.2, 2.0]
+    """
+
+@overload
+def plan(
+        workload: str = ...,
+        *,
+        epochs: float | None = ...,
+        samples: float | str | None = ...,
+        tokens: float | str | None = ...,
+        target: str | None = ...,
+        recipe: Literal['stock', 'mlperf', 'lars', 'lamb', 'tokens'] | None = ...,
+        deadline: float | str | None = ...,
+        budget: float | str | None = ...,
+        power_limit: float | str | None = ...,
+        accelerators: Sequence[str] | str = ...,
+        instances: Sequence[str] | str = ...,
+        nodes: Sequence[str] | str = ...,
+        max_gpus: int = ...,
+        max_nodes: int | None = ...,
+        strategies: Sequence[Literal['all-reduce', 'parameter-server', 'parameter-server-local', 'data-parallel-single-process']] | Literal['all-reduce', 'parameter-server', 'parameter-server-local', 'data-parallel-single-process'] = ...,
+        algorithms: Sequence[Literal['auto', 'best', 'ring', 'ring-chunked', 'hierarchical', 'multi-ring', 'torus', 'tree', 'leader', 'recursive-doubling', 'halving-doubling', 'reduce-broadcast', 'exchange', 'hub', 'nvls', 'nvls-tree', 'switch-tree']] | Literal['auto', 'best', 'ring', 'ring-chunked', 'hierarchical', 'multi-ring', 'torus', 'tree', 'leader', 'recursive-doubling', 'halving-doubling', 'reduce-broadcast', 'exchange', 'hub', 'nvls', 'nvls-tree', 'switch-tree'] = ...,
+        precisions: Sequence[Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8']] | Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8'] = ...,
+        server_node: str | None = ...,
+        local_batch_sizes: Sequence[int] | int = ...,
+        max_global_batch_size: int | None = ...,
+        global_batch_size: int | None = ...,
+        prices: Mapping[str, float] = ...,
+        purchase_prices: Mapping[str, float] = ...,
+        buy: Sequence[str] | str = ...,
+        hour_value: float | str | None = ...,
+        adapter_prices: ByLink | None = ...,
+        switch_prices: ByLink | None = ...,
+        switch_ports: ByLink | None = ...,
+        sequence_length: int | None = ...,
+        embedding: Literal['replicated', 'sharded'] | None = ...,
+        optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars'] | None = ...,
+        framework: str | None = ...,
+        input: Literal['synthetic', 'real'] = ...,
+        loader_workers: int | None = ...,
+        storage: str | None = ...,
+        dataset: str | None = ...,
+        dataset_samples: int | None = ...,
+        sample_bytes: float | str | None = ...,
+        decode_rate: float | str | None = ...,
+        decoder: Literal['pil', 'pillow-simd', 'torchvision', 'torchvision-gpu', 'dali-cpu', 'dali-gpu'] | None = ...,
+        prefetch_depth: int | None = ...,
+        pinned_memory: bool = ...,
+        non_blocking: bool = ...,
+        persistent_workers: bool = ...,
+        cache: Literal['none', 'ram'] = ...,
+        jitter: str | None = ...,
+        calibration: str | None = ...,
+        have: None = ...,
+        conditions: Conditions | None = ...,
+        limit: int | None = ...,
+        offset: int = ...,
+        catalogue: Catalogue | None = ...,
+        constants: Calibration | None = ...,
+    ) -> Plans:
+    """Search what to hire for a run: the cheapest in time, the fastest within budget, and why not others.
+
+    With ``have`` instead compare what may be bought for those machines, as ``fleets`` does.
+
+    Parameters
+    ----------
+    workload : Network, or a file: .onnx, .csv, config.json.  [default: resnet50]
+    epochs : [1] Epochs of the run.  [default: those that the target needs]
+    samples : [count of samples] Samples of the whole run, instead of epochs, e.g. 5M.
+    tokens : [count of tokens] Tokens of the whole run, instead of epochs, e.g. 1T or 300B.
+    target : Published quality that ends the run, instead of a length.
+    recipe : Recipe of the training to the target; perfmodel workloads recipes lists them.  [default: that of framework; without one stock, for BERT mlperf]
+    deadline : [s] Latest end of the run, e.g. 24h, 3d or 2 weeks.
+    budget : [USD] Largest cost of the run, e.g. $20,000 or 1.5M.
+    power_limit : [W] Largest rated power of the job, with --host-power and --pue, e.g. 500kW.
+    accelerators : Accelerators to choose from, e.g. a100-sxm4-40gb,h100-sxm5-80gb.
+    instances : Cloud offers to choose from, e.g. p4d.24xlarge.
+    nodes : Machines to choose from, e.g. dgx-1v,p3.16xlarge.  [default: all for rent]
+    max_gpus : [1] Largest number of GPUs in the job.  [default: 512]
+    max_nodes : [1] Largest number of machines in the job.
+    strategies : Strategies to choose from.  [default: all-reduce,parameter-server]
+    algorithms : All-reduce algorithms to choose from.  [default: auto]
+    precisions : Precisions to choose from.  [default: amp,bf16,tf32,fp32; bf16 for transformers with layouts]
+    server_node : Machine of a parameter server.  [default: that of the workers]
+    local_batch_sizes : [samples] Batch sizes of a GPU to choose from.  [default: powers of two that fit]
+    max_global_batch_size : [samples] Largest global batch.  [default: the largest published]
+    global_batch_size : [samples] Global batch size of every plan.  [default: any; about 4 M tokens for transformers with layouts]
+    prices : Rent of one node with all its accelerators, USD per hour, by the name of its type or offer.  [default: the catalogue's]
+    purchase_prices : Price to buy one node, USD, by its name, instead of a rent.
+    buy : With have: '4 x dgx-h100', 'ib-ndr-400g' for all machines, or both joined by +, for each option.  [default: more of the same, faster networks, newer machines]
+    hour_value : [USD] With have: of an hour of the work of those machines.  [default: their rent]
+    adapter_prices : With have: of one network adapter that is bought, USD, of all or by link.
+    switch_prices : With have: of one switch with its cables, USD, of all or by link; 0 where there are enough.
+    switch_ports : With have: of one switch, of all or by link.
+    sequence_length : [tokens] Tokens of one sample.
+    embedding : Embedding tables of a recommender: replicated, with gradients of every row summed; sharded, whole tables on different accelerators, which exchange and update the rows that a batch looks up.  [default: as the network is usually trained]
+    optimizer : Optimizer.  [default: the network's usual]
+    framework : Software, optionally with its year, e.g. tensorflow-xla@2020.  [default: pytorch]
+    input : Where samples come from.  [default: synthetic]
+    loader_workers : [1] Decoding workers per node.  [default: the node's cores]
+    storage : Storage of the samples: local-ssd, ebs-gp2, ebs-gp3, s3, ram.  [default: local-ssd]
+    dataset : Data set: imagenet, cifar10, coco, wikipedia, ...  [default: the network's own]
+    dataset_samples : [samples] Samples of the training set, instead of the data set's own number.
+    sample_bytes : [B] Size of a stored sample, e.g. 115kB.  [default: the data set's]
+    decode_rate : [1/s] Samples per second that one loader worker decodes.
+    decoder : Software that decodes images, on the processor or the accelerator.  [default: the framework's]
+    prefetch_depth : [1] Batches fetched ahead of a step; 0: the training process loads each before its step.  [default: 2]
+    pinned_memory : Whether batches lie in pinned memory; copies of others are slower and block.
+    non_blocking : Whether the host continues while a pinned batch is copied.
+    persistent_workers : Whether loader workers outlive an epoch.
+    cache : Where samples are kept after the first epoch; ram: what fits in the host's memory.  [default: none]
+    jitter : Distribution of a worker's step time: lognormal:cv=0.05, empirical:FILE, none.
+    calibration : Calibration to your own runs, a file of perfmodel calibrate --data.
+    have : Machines you have, e.g. '8 x dgx-a100-80gb@ib-hdr-200g': what would more add to them?  Several types joined by +.
+    conditions : Region, power and failures; its own prices and length of a run are not used.
+    limit : [1] Plans of a page: also so many of all that were tried, the cheapest first.
+    offset : [1] Plans before the page.  [default: 0]
+    catalogue : hardware to choose from; by default what comes with the package
+    constants : learned numbers; by default what comes with the package
+
+    Raises
+    ------
+    InputError : something unknown or impossible; no plan at all
+
+    Examples
+    --------
+    >>> from perfmodel import plan
+    >>> plans = plan("resnet50", epochs=90, deadline="24h", accelerators="v100-sxm2-16gb", max_gpus=32)
+    >>> plans.chosen.run_time < 86400, plans.chosen.cost == min(each.cost for each in plans.front)
+    (True, True)
+    """
+
+@overload
+def plan(
+        workload: str = ...,
+        *,
+        epochs: float | None = ...,
+        samples: float | str | None = ...,
+        tokens: float | str | None = ...,
+        target: str | None = ...,
+        recipe: Literal['stock', 'mlperf', 'lars', 'lamb', 'tokens'] | None = ...,
+        deadline: float | str | None = ...,
+        budget: float | str | None = ...,
+        power_limit: float | str | None = ...,
+        accelerators: Sequence[str] | str = ...,
+        instances: Sequence[str] | str = ...,
+        nodes: Sequence[str] | str = ...,
+        max_gpus: int = ...,
+        max_nodes: int | None = ...,
+        strategies: Sequence[Literal['all-reduce', 'parameter-server', 'parameter-server-local', 'data-parallel-single-process']] | Literal['all-reduce', 'parameter-server', 'parameter-server-local', 'data-parallel-single-process'] = ...,
+        algorithms: Sequence[Literal['auto', 'best', 'ring', 'ring-chunked', 'hierarchical', 'multi-ring', 'torus', 'tree', 'leader', 'recursive-doubling', 'halving-doubling', 'reduce-broadcast', 'exchange', 'hub', 'nvls', 'nvls-tree', 'switch-tree']] | Literal['auto', 'best', 'ring', 'ring-chunked', 'hierarchical', 'multi-ring', 'torus', 'tree', 'leader', 'recursive-doubling', 'halving-doubling', 'reduce-broadcast', 'exchange', 'hub', 'nvls', 'nvls-tree', 'switch-tree'] = ...,
+        precisions: Sequence[Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8']] | Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8'] = ...,
+        server_node: str | None = ...,
+        local_batch_sizes: Sequence[int] | int = ...,
+        max_global_batch_size: int | None = ...,
+        global_batch_size: int | None = ...,
+        prices: Mapping[str, float] = ...,
+        purchase_prices: Mapping[str, float] = ...,
+        buy: Sequence[str] | str = ...,
+        hour_value: float | str | None = ...,
+        adapter_prices: ByLink | None = ...,
+        switch_prices: ByLink | None = ...,
+        switch_ports: ByLink | None = ...,
+        sequence_length: int | None = ...,
+        embedding: Literal['replicated', 'sharded'] | None = ...,
+        optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars'] | None = ...,
+        framework: str | None = ...,
+        input: Literal['synthetic', 'real'] = ...,
+        loader_workers: int | None = ...,
+        storage: str | None = ...,
+        dataset: str | None = ...,
+        dataset_samples: int | None = ...,
+        sample_bytes: float | str | None = ...,
+        decode_rate: float | str | None = ...,
+        decoder: Literal['pil', 'pillow-simd', 'torchvision', 'torchvision-gpu', 'dali-cpu', 'dali-gpu'] | None = ...,
+        prefetch_depth: int | None = ...,
+        pinned_memory: bool = ...,
+        non_blocking: bool = ...,
+        persistent_workers: bool = ...,
+        cache: Literal['none', 'ram'] = ...,
+        jitter: str | None = ...,
+        calibration: str | None = ...,
+        have: str,
+        conditions: Conditions | None = ...,
+        limit: int | None = ...,
+        offset: int = ...,
+        catalogue: Catalogue | None = ...,
+        constants: Calibration | None = ...,
+    ) -> Fleets:
+    """Search what to hire for a run: the cheapest in time, the fastest within budget, and why not others.
+
+    With ``have`` instead compare what may be bought for those machines, as ``fleets`` does.
+
+    Parameters
+    ----------
+    workload : Network, or a file: .onnx, .csv, config.json.  [default: resnet50]
+    epochs : [1] Epochs of the run.  [default: those that the target needs]
+    samples : [count of samples] Samples of the whole run, instead of epochs, e.g. 5M.
+    tokens : [count of tokens] Tokens of the whole run, instead of epochs, e.g. 1T or 300B.
+    target : Published quality that ends the run, instead of a length.
+    recipe : Recipe of the training to the target; perfmodel workloads recipes lists them.  [default: that of framework; without one stock, for BERT mlperf]
+    deadline : [s] Latest end of the run, e.g. 24h, 3d or 2 weeks.
+    budget : [USD] Largest cost of the run, e.g. $20,000 or 1.5M.
+    power_limit : [W] Largest rated power of the job, with --host-power and --pue, e.g. 500kW.
+    accelerators : Accelerators to choose from, e.g. a100-sxm4-40gb,h100-sxm5-80gb.
+    instances : Cloud offers to choose from, e.g. p4d.24xlarge.
+    nodes : Machines to choose from, e.g. dgx-1v,p3.16xlarge.  [default: all for rent]
+    max_gpus : [1] Largest number of GPUs in the job.  [default: 512]
+    max_nodes : [1] Largest number of machines in the job.
+    strategies : Strategies to choose from.  [default: all-reduce,parameter-server]
+    algorithms : All-reduce algorithms to choose from.  [default: auto]
+    precisions : Precisions to choose from.  [default: amp,bf16,tf32,fp32; bf16 for transformers with layouts]
+    server_node : Machine of a parameter server.  [default: that of the workers]
+    local_batch_sizes : [samples] Batch sizes of a GPU to choose from.  [default: powers of two that fit]
+    max_global_batch_size : [samples] Largest global batch.  [default: the largest published]
+    global_batch_size : [samples] Global batch size of every plan.  [default: any; about 4 M tokens for transformers with layouts]
+    prices : Rent of one node with all its accelerators, USD per hour, by the name of its type or offer.  [default: the catalogue's]
+    purchase_prices : Price to buy one node, USD, by its name, instead of a rent.
+    buy : With have: '4 x dgx-h100', 'ib-ndr-400g' for all machines, or both joined by +, for each option.  [default: more of the same, faster networks, newer machines]
+    hour_value : [USD] With have: of an hour of the work of those machines.  [default: their rent]
+    adapter_prices : With have: of one network adapter that is bought, USD, of all or by link.
+    switch_prices : With have: of one switch with its cables, USD, of all or by link; 0 where there are enough.
+    switch_ports : With have: of one switch, of all or by link.
+    sequence_length : [tokens] Tokens of one sample.
+    embedding : Embedding tables of a recommender: replicated, with gradients of every row summed; sharded, whole tables on different accelerators, which exchange and update the rows that a batch looks up.  [default: as the network is usually trained]
+    optimizer : Optimizer.  [default: the network's usual]
+    framework : Software, optionally with its year, e.g. tensorflow-xla@2020.  [default: pytorch]
+    input : Where samples come from.  [default: synthetic]
+    loader_workers : [1] Decoding workers per node.  [default: the node's cores]
+    storage : Storage of the samples: local-ssd, ebs-gp2, ebs-gp3, s3, ram.  [default: local-ssd]
+    dataset : Data set: imagenet, cifar10, coco, wikipedia, ...  [default: the network's own]
+    dataset_samples : [samples] Samples of the training set, instead of the data set's own number.
+    sample_bytes : [B] Size of a stored sample, e.g. 115kB.  [default: the data set's]
+    decode_rate : [1/s] Samples per second that one loader worker decodes.
+    decoder : Software that decodes images, on the processor or the accelerator.  [default: the framework's]
+    prefetch_depth : [1] Batches fetched ahead of a step; 0: the training process loads each before its step.  [default: 2]
+    pinned_memory : Whether batches lie in pinned memory; copies of others are slower and block.
+    non_blocking : Whether the host continues while a pinned batch is copied.
+    persistent_workers : Whether loader workers outlive an epoch.
+    cache : Where samples are kept after the first epoch; ram: what fits in the host's memory.  [default: none]
+    jitter : Distribution of a worker's step time: lognormal:cv=0.05, empirical:FILE, none.
+    calibration : Calibration to your own runs, a file of perfmodel calibrate --data.
+    have : Machines you have, e.g. '8 x dgx-a100-80gb@ib-hdr-200g': what would more add to them?  Several types joined by +.
+    conditions : Region, power and failures; its own prices and length of a run are not used.
+    limit : [1] Plans of a page: also so many of all that were tried, the cheapest first.
+    offset : [1] Plans before the page.  [default: 0]
+    catalogue : hardware to choose from; by default what comes with the package
+    constants : learned numbers; by default what comes with the package
+
+    Raises
+    ------
+    InputError : something unknown or impossible; no plan at all
+
+    Examples
+    --------
+    >>> from perfmodel import plan
+    >>> plans = plan("resnet50", epochs=90, deadline="24h", accelerators="v100-sxm2-16gb", max_gpus=32)
+    >>> plans.chosen.run_time < 86400, plans.chosen.cost == min(each.cost for each in plans.front)
+    (True, True)
     """
 
 def scale(
@@ -1161,6 +1528,120 @@ class Calls:
         point: Point | None = ...,
         peak: bool = ...,
     ) -> ModelSpeedups: ...
+
+    @overload
+    def plan(
+        self,
+        workload: str = ...,
+        *,
+        epochs: float | None = ...,
+        samples: float | str | None = ...,
+        tokens: float | str | None = ...,
+        target: str | None = ...,
+        recipe: Literal['stock', 'mlperf', 'lars', 'lamb', 'tokens'] | None = ...,
+        deadline: float | str | None = ...,
+        budget: float | str | None = ...,
+        power_limit: float | str | None = ...,
+        accelerators: Sequence[str] | str = ...,
+        instances: Sequence[str] | str = ...,
+        nodes: Sequence[str] | str = ...,
+        max_gpus: int = ...,
+        max_nodes: int | None = ...,
+        strategies: Sequence[Literal['all-reduce', 'parameter-server', 'parameter-server-local', 'data-parallel-single-process']] | Literal['all-reduce', 'parameter-server', 'parameter-server-local', 'data-parallel-single-process'] = ...,
+        algorithms: Sequence[Literal['auto', 'best', 'ring', 'ring-chunked', 'hierarchical', 'multi-ring', 'torus', 'tree', 'leader', 'recursive-doubling', 'halving-doubling', 'reduce-broadcast', 'exchange', 'hub', 'nvls', 'nvls-tree', 'switch-tree']] | Literal['auto', 'best', 'ring', 'ring-chunked', 'hierarchical', 'multi-ring', 'torus', 'tree', 'leader', 'recursive-doubling', 'halving-doubling', 'reduce-broadcast', 'exchange', 'hub', 'nvls', 'nvls-tree', 'switch-tree'] = ...,
+        precisions: Sequence[Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8']] | Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8'] = ...,
+        server_node: str | None = ...,
+        local_batch_sizes: Sequence[int] | int = ...,
+        max_global_batch_size: int | None = ...,
+        global_batch_size: int | None = ...,
+        prices: Mapping[str, float] = ...,
+        purchase_prices: Mapping[str, float] = ...,
+        buy: Sequence[str] | str = ...,
+        hour_value: float | str | None = ...,
+        adapter_prices: ByLink | None = ...,
+        switch_prices: ByLink | None = ...,
+        switch_ports: ByLink | None = ...,
+        sequence_length: int | None = ...,
+        embedding: Literal['replicated', 'sharded'] | None = ...,
+        optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars'] | None = ...,
+        framework: str | None = ...,
+        input: Literal['synthetic', 'real'] = ...,
+        loader_workers: int | None = ...,
+        storage: str | None = ...,
+        dataset: str | None = ...,
+        dataset_samples: int | None = ...,
+        sample_bytes: float | str | None = ...,
+        decode_rate: float | str | None = ...,
+        decoder: Literal['pil', 'pillow-simd', 'torchvision', 'torchvision-gpu', 'dali-cpu', 'dali-gpu'] | None = ...,
+        prefetch_depth: int | None = ...,
+        pinned_memory: bool = ...,
+        non_blocking: bool = ...,
+        persistent_workers: bool = ...,
+        cache: Literal['none', 'ram'] = ...,
+        jitter: str | None = ...,
+        calibration: str | None = ...,
+        have: None = ...,
+        conditions: Conditions | None = ...,
+        limit: int | None = ...,
+        offset: int = ...,
+    ) -> Plans: ...
+
+    @overload
+    def plan(
+        self,
+        workload: str = ...,
+        *,
+        epochs: float | None = ...,
+        samples: float | str | None = ...,
+        tokens: float | str | None = ...,
+        target: str | None = ...,
+        recipe: Literal['stock', 'mlperf', 'lars', 'lamb', 'tokens'] | None = ...,
+        deadline: float | str | None = ...,
+        budget: float | str | None = ...,
+        power_limit: float | str | None = ...,
+        accelerators: Sequence[str] | str = ...,
+        instances: Sequence[str] | str = ...,
+        nodes: Sequence[str] | str = ...,
+        max_gpus: int = ...,
+        max_nodes: int | None = ...,
+        strategies: Sequence[Literal['all-reduce', 'parameter-server', 'parameter-server-local', 'data-parallel-single-process']] | Literal['all-reduce', 'parameter-server', 'parameter-server-local', 'data-parallel-single-process'] = ...,
+        algorithms: Sequence[Literal['auto', 'best', 'ring', 'ring-chunked', 'hierarchical', 'multi-ring', 'torus', 'tree', 'leader', 'recursive-doubling', 'halving-doubling', 'reduce-broadcast', 'exchange', 'hub', 'nvls', 'nvls-tree', 'switch-tree']] | Literal['auto', 'best', 'ring', 'ring-chunked', 'hierarchical', 'multi-ring', 'torus', 'tree', 'leader', 'recursive-doubling', 'halving-doubling', 'reduce-broadcast', 'exchange', 'hub', 'nvls', 'nvls-tree', 'switch-tree'] = ...,
+        precisions: Sequence[Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8']] | Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8'] = ...,
+        server_node: str | None = ...,
+        local_batch_sizes: Sequence[int] | int = ...,
+        max_global_batch_size: int | None = ...,
+        global_batch_size: int | None = ...,
+        prices: Mapping[str, float] = ...,
+        purchase_prices: Mapping[str, float] = ...,
+        buy: Sequence[str] | str = ...,
+        hour_value: float | str | None = ...,
+        adapter_prices: ByLink | None = ...,
+        switch_prices: ByLink | None = ...,
+        switch_ports: ByLink | None = ...,
+        sequence_length: int | None = ...,
+        embedding: Literal['replicated', 'sharded'] | None = ...,
+        optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars'] | None = ...,
+        framework: str | None = ...,
+        input: Literal['synthetic', 'real'] = ...,
+        loader_workers: int | None = ...,
+        storage: str | None = ...,
+        dataset: str | None = ...,
+        dataset_samples: int | None = ...,
+        sample_bytes: float | str | None = ...,
+        decode_rate: float | str | None = ...,
+        decoder: Literal['pil', 'pillow-simd', 'torchvision', 'torchvision-gpu', 'dali-cpu', 'dali-gpu'] | None = ...,
+        prefetch_depth: int | None = ...,
+        pinned_memory: bool = ...,
+        non_blocking: bool = ...,
+        persistent_workers: bool = ...,
+        cache: Literal['none', 'ram'] = ...,
+        jitter: str | None = ...,
+        calibration: str | None = ...,
+        have: str,
+        conditions: Conditions | None = ...,
+        limit: int | None = ...,
+        offset: int = ...,
+    ) -> Fleets: ...
 
     def scale(
         self,

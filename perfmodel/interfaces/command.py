@@ -81,7 +81,8 @@ class Command:
     about: str = ""
     """More than the summary, for its help."""
     several: str = ""
-    """Field on which it hangs which of two answers there is: that of a list, or of ``all``, is the second."""
+    """Field on which it hangs which of two answers there is: the second is that of a list, of ``all``, or of
+    any value where there is none by default."""
     json: tuple[str, ...] = ()
     """Types of the answer's JSON, as ``module:name``, where those are not the types of the answer."""
     read: Callable[[Any, Any], Any] | None = None
@@ -92,6 +93,8 @@ class Command:
     """Files that the shell also writes, by the name of the option."""
     status: Callable[[Any], int] = lambda answer: 0
     """Exit code of the shell for an answer."""
+    options_file: bool = False
+    """Whether the shell also takes its options from a TOML file, which it reads as it reads a line."""
     typed: type[Described] | None = None
     """What the shell takes, where that is another table than the request; it has ``request()``."""
     lines: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

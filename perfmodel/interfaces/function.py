@@ -88,7 +88,7 @@ def own_fields(one: Command) -> dict[str, Declared]:
             default=None, template=f"Another name of {name}.", default_template="", unit=""
         )
         for name, each in own.items()
-        if each.info.old
+        if each.info.old != name and each.info.old.isidentifier()
     }
     return own | older
 

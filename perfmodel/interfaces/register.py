@@ -18,9 +18,11 @@ NAMES = (
     "emulate",
     "enough",
     "explain",
+    "fleets",
     "layouts",
     "learning-rate",
     "model-parallel",
+    "plan",
     "predict",
     "scale",
     "schema",
@@ -55,9 +57,9 @@ OF_SHELL_ALONE: Mapping[str, str] = {
     "serve": "it is the service",
 }
 """Commands of the shell that are in no other interface, and why."""
-NO_RECORDS = ("calibrate", "plan", "sweep", "validate")
+NO_RECORDS = ("calibrate", "sweep", "validate")
 """Commands of the shell that are written for each interface by hand."""
-IN_OTHERS = ("adaptive-synchrony", "enough")
+IN_OTHERS = ("adaptive-synchrony", "enough", "fleets")
 """Commands that the shell has as options of others."""
 COMMANDS = tuple(
     sorted(

@@ -14,6 +14,7 @@ from perfmodel.core.records.options import Declared, Described, declared
 from perfmodel.core.records.record import REQUIRED
 from perfmodel.interfaces.cli.export import form_options, take_form
 from perfmodel.interfaces.cli.options import catalogue_from, option_of, scenario_file_option, specs_option
+from perfmodel.interfaces.cli.options_file import FILE, naming_the_file, options_file_option
 from perfmodel.interfaces.cli.report import typed_command
 from perfmodel.interfaces.cli.spelling import Shell
 from perfmodel.interfaces.cli.types import type_of
@@ -33,11 +34,12 @@ def click_command(one: Command) -> click.Command:
     def call(specs: tuple[str, ...] = (), **options: Any) -> Any:
         form = take_form(options, one.forms)
         files = {name: Path(file) for name in one.writes if (file := options.pop(name)) is not None}
-        request = _request(one, takes, fields, options)
-        for name, file in files.items():
-            one.writes[name].check(file, request)
-        context = Context(catalogue_from(specs), typed=typed_command())
-        answer = one.run(request, context)
+        with naming_the_file(options.pop(FILE, None)):
+            request = request_of(one, options)
+            for name, file in files.items():
+                one.writes[name].check(file, request)
+            context = Context(catalogue_from(specs), typed=typed_command())
+            answer = one.run(request, context)
         for name, file in files.items():
             one.writes[name].write(file, answer, request, context)
         if form is not None:
@@ -68,6 +70,8 @@ def _decorators(one: Command, fields: Mapping[str, Declared]) -> list[Decorator]
         made.append(click.option("--cost", COST, is_flag=True, help="Also money, energy and carbon."))
     if one.of_scenario:
         made.append(scenario_file_option)
+    if one.options_file:
+        made.append(options_file_option)
     if one.hardware:
         made.append(specs_option)
     made += [
@@ -108,10 +112,10 @@ def _argument(one: Declared) -> Decorator:
     return click.argument(one.field, metavar=metavar, type=type_of(one), required=required, nargs=words)
 
 
-def _request(
-    one: Command, takes: type[Described], fields: Mapping[str, Declared], options: dict[str, Any]
-) -> Any:
-    """Return the request of what was typed; a file's scenario lies below it."""
+def request_of(one: Command, options: Mapping[str, Any]) -> Any:
+    """Return the request of what was typed, by the names of parameters; a file's scenario lies below it."""
+    takes = one.typed or one.request
+    fields = declared(takes)  # type: ignore[arg-type]  # mypy: a class with a hash is no key
     given = {name: value for name, value in options.items() if value not in (None, ())}
     file, cost = given.pop("scenario_file", None), given.pop(COST, False)
     for name, each in fields.items():

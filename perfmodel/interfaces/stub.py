@@ -62,10 +62,15 @@ def _calls(one: Command) -> list[tuple[str, list[Parameter], str]]:
         return [("", parameters, " | ".join(answers))]
     field = one.fields[one.several]
     others = tuple(word for word in field.choices if word != ALL)
-    kinds: Any = (float | str, MANY) if field.info.several else (Literal[others], Literal[ALL])
+    kinds: Any = (Literal[others], Literal[ALL])
+    if field.info.several:
+        kinds = (float | str, MANY)
+    elif field.default is None:
+        kinds = (None, field.type)
 
     def of(kind: Any) -> list[Parameter]:
-        default = field.default if field.default in get_args(kind) else Parameter.empty
+        taken = field.default is kind or field.default in get_args(kind)
+        default = field.default if taken else Parameter.empty
         return [
             each.replace(annotation=kind, default=default) if each.name == one.several else each
             for each in parameters
@@ -118,7 +123,7 @@ def _parameters(parameters: Iterable[Parameter], client: bool = False) -> str:
 
 
 def _type(annotation: Any) -> str:
-    if annotation is NoneType:
+    if annotation in (None, NoneType):
         return "None"
     if get_origin(annotation) in (Union, UnionType):
         return " | ".join(map(_type, get_args(annotation)))

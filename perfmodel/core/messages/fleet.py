@@ -5,9 +5,6 @@ MESSAGES = {
     "fleet.price_range": "{field} = {given!r:.60}: expected a number above 0, at most {largest:g}",
     "fleet.machine_twice": "{option}: {machine} is given twice, as {node}",
     "fleet.link_twice": "{option}: {link} is given twice",
-    "fleet.no_have": "{option}: say what you have, e.g. --have '8 x dgx-a100-80gb'",
-    "fleet.goes_without_have": "{option}: goes without --have, which says what there is; leave it out",
-    "fleet.one_value": "{option}: with --have give one, not {count}",
     "fleet.given_twice": "{option}: {value} given twice",
     "fleet.bought": "--buy {option_}: {reason}",
     "fleet.strategy": "--strategy {strategy}: fleets train by all-reduce; leave it out",
@@ -32,7 +29,7 @@ MESSAGES = {
     "fleet.no_usual_network": "{missing} has no usual network: name it, e.g. '{missing}@ib-hdr-200g'",
     "fleet.not_joined": "{one} and {other} do not join: name one network for all machines, e.g. '+ "
     "{other}', or the bought machines' with @{one}",
-    "fleet.goes_without": "{field}: goes without have, which says what there is; leave it out",
-    "fleet.give_one": "{field}: with have give one, not {count}",
-    "fleet.say_have": "{field}: say what you have, e.g. have: '8 x dgx-a100-80gb'",
+    "fleet.goes_without": "{option}: goes without --have, which says what there is; leave it out",
+    "fleet.give_one": "{option}: with --have give one, not {count}",
+    "fleet.say_have": "{option}: say what you have, e.g. --have '8 x dgx-a100-80gb'",
 }

@@ -45,8 +45,6 @@ class OptionInfo(NamedTuple):
     """The part of the evaluation that changes with the option, so that a sweep repeats no other: the work of
     one accelerator (computation), its distribution (way), samples (data), model parallelism (layout), the
     machine (place), batch, or number of accelerators (size).  ``way`` is correct for any option."""
-    plan: bool = False
-    """Whether ``perfmodel plan`` takes it too, one value for all candidates."""
     basic: bool = False
     """Whether pages show it at once; the others are in a folded section."""
     commas: bool = False

@@ -336,6 +336,8 @@ class Record:
                 return table(value)
             if isinstance(value, Mapping):
                 return {key: plain(item) for key, item in value.items()}
+            if hasattr(value, "__dataclass_fields__"):
+                return {name: plain(getattr(value, name)) for name in value.__dataclass_fields__}
             if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
                 return [plain(item) for item in value] if mode == "json" else type(value)(map(plain, value))
             return value.isoformat() if mode == "json" and isinstance(value, date) else value

@@ -66,11 +66,11 @@ def _defaults(result: SearchResult, nearest: dict[str, Any]) -> Iterator[tuple[s
     """Yield the defaults that may keep plans from the limits: option, field of a goal, value used."""
     goal = result.goal
     network = workload(goal.workload, goal.options.get("sequence_length"))
-    if goal.global_batch_size is None and goal.max_global_batch is None:
+    if goal.global_batch_size is None and goal.max_global_batch_size is None:
         if predicts_tokens(network):
             yield "global-batch-size", "global_batch_size", int(nearest["global_batch_size"])
         elif any(isinstance(each, Note) and each.about == BATCH_TOO_LARGE for each in result.left_out):
-            yield "max-global-batch-size", "max_global_batch", int(goal.most_samples(network))
+            yield "max-global-batch-size", "max_global_batch_size", int(goal.most_samples(network))
     if goal.max_gpus == Run.model_fields["max_gpus"].value:
         yield "max-gpus", "max_gpus", goal.max_gpus
 

@@ -1,7 +1,5 @@
 """The goal of a search: a run, its deadline and budget, and the machines that may be hired for it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Self
@@ -10,14 +8,14 @@ from perfmodel.core.choices import LARGEST_WORLD_SIZE
 from perfmodel.core.errors import refusal, unknown_name
 from perfmodel.core.problem import Words
 from perfmodel.core.records.names import Meaning, Named, meaning, taken_as
-from perfmodel.core.records.options import declared
+from perfmodel.core.records.record import fresh
 from perfmodel.hardware.accelerator import Accelerator
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.releases import software_id
 from perfmodel.hardware.software import DEFAULT_SOFTWARE
+from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.layout import CHOSEN
-from perfmodel.model.options.run import Run
-from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.options.run import Run, Shared
 from perfmodel.model.prediction.training.target import on_its_own_data, recipe_of, target_tokens, with_target
 from perfmodel.model.setting.named import meaning_of
 from perfmodel.model.setting.sharing import SUMS, predicts_tokens
@@ -28,7 +26,7 @@ from perfmodel.workloads.recipes.recipes import Recipe, benchmark_of
 from perfmodel.workloads.recipes.token_recipes import NAME as TOKENS
 from perfmodel.workloads.workload import Workload
 
-SHARED: Final = tuple(field for field, one in declared(Scenario).items() if one.info.plan)
+SHARED: Final = tuple(Shared.model_fields)
 """Options of a scenario that are the same for every candidate."""
 ALGORITHMS: Final = ("auto",)
 """Algorithms tried by default: NCCL's own choice."""
@@ -64,7 +62,18 @@ LIKE: Final = {"image": "resnet50", "sequence": "bert"}
 
 
 class Goal(Run):
-    """A ``Run`` with its recipe, batches and machine counts worked out."""
+    """A ``Run`` with its conditions and what follows from both.
+
+    Parameters
+    ----------
+    conditions : Region, power and failures; its own prices and length of a run are not used.
+    options : Of every candidate's scenario alike.
+    meant : What was taken for names that fit several things, and for recipes of several runs; filled in here.
+    """
+
+    conditions: Conditions = Conditions()
+    options: Mapping[str, Any] = fresh(dict)
+    meant: tuple[str, ...] = ()
 
     def by_id(self, catalogue: Catalogue) -> Self:
         """Return the goal with every name replaced by an id of the catalogue.
@@ -243,8 +252,8 @@ class Goal(Run):
         ----------
         network : of the workload, with its samples
         """
-        if self.max_global_batch is not None:
-            return self.max_global_batch
+        if self.max_global_batch_size is not None:
+            return self.max_global_batch_size
         chosen = self.chosen_recipe() if self.to_target else None
         fit = (chosen and chosen.fit) or self.published()
         return (fit or epochs_fit(LIKE.get(network.sample, LIKE["image"]))).largest_batch_size
@@ -255,7 +264,7 @@ class Goal(Run):
             return self.global_batch_size
         chosen = self.chosen_recipe() if self.to_target else None
         fit = (chosen and chosen.fit) or self.published()
-        most = self.max_global_batch or (fit.largest_batch_size if fit else math.inf)
+        most = self.max_global_batch_size or (fit.largest_batch_size if fit else math.inf)
         return usual_batch(world_size, int(network.sequence_length or 1), most)
 
     def published(self) -> EpochsFit | None:

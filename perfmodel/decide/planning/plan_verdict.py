@@ -221,7 +221,7 @@ def notes(result: SearchResult) -> list[str]:
             )
         tokens = tokens_note(goal.workload, goal.options.get("sequence_length"))
         lines += [tokens] if tokens else []
-    elif goal.published() is None and goal.max_global_batch is None and not shares_out:
+    elif goal.published() is None and goal.max_global_batch_size is None and not shares_out:
         lines.append(
             f"nobody has published how {goal.workload} trains with large batches: offered are those that "
             f"some network was trained with; --max-global-batch-size sets the limit"

@@ -13,6 +13,8 @@ from perfmodel.core.errors import InputError, refusal, unknown_name
 from perfmodel.core.files.reading import read_toml
 from perfmodel.core.problem import python
 
+FILE = "options_file"
+"""The parameter that has its name."""
 LISTS = ("names", "counts")
 """Names of the types that take several values, joined by commas."""
 
@@ -58,16 +60,29 @@ def read_options(ctx: click.Context, file_option: click.Parameter, path: str | N
     return path
 
 
+options_file_option = click.option(
+    "--scenario",
+    FILE,
+    metavar="FILE",
+    is_eager=True,
+    callback=read_options,
+    help="TOML file with any of these options.",
+)
+
+
 @contextmanager
-def naming_the_file(ctx: click.Context, path: str | None) -> Iterator[None]:
+def naming_the_file(path: str | None) -> Iterator[None]:
     """Name file and key in an error about a value that comes from the file."""
     try:
         yield
     except InputError as error:
+        if path is None:
+            raise
+        ctx = click.get_current_context()
         defaults: Mapping[str, Any] = ctx.default_map or {}
         fields = {each for one in error.problems for each in one.fields}
         values = {str(each) for one in error.problems for each in one.values.values()}
-        for option in ctx.command.params if path is not None else ():
+        for option in ctx.command.params:
             name = str(option.name)
             if name not in defaults or ctx.get_parameter_source(name) is not ParameterSource.DEFAULT_MAP:
                 continue

@@ -33,14 +33,6 @@ if TYPE_CHECKING:
 
     AnyConditions = Conditions | Mapping[str, Any] | None
 
-OF_SEVERAL = {
-    "strategy": "strategies",
-    "algorithm": "algorithms",
-    "precision": "precisions",
-    "local_batch_size": "local_batch_sizes",
-}
-"""What a plan may choose from, and a fleet has one of."""
-
 
 class Client(Calls):
     """A service elsewhere, asked as ``import perfmodel`` is.
@@ -150,26 +142,12 @@ class Client(Calls):
         given = {"columns": None if columns is None else list(columns)}
         return TableReport(self._asked("sweep", files, **given, **files.of_scenario(crossed)))
 
-    def plan(self, workload: str = "resnet50", *, conditions: AnyConditions = None, **options: Any) -> Report:
-        """Return what ``to_json`` of ``perfmodel.plan`` says."""
-        files = Files()
-        asked = files.of_scenario({"workload": workload, **options})
-        return Report(self._asked("plan", files, conditions=conditions_of(conditions), **asked))
-
-    def fleets(
-        self, have: str, buy: str | Sequence[str] = (), *, conditions: AnyConditions = None, **options: Any
-    ) -> Fleets:
+    def fleets(self, have: str, buy: str | Sequence[str] = (), **options: Any) -> Fleets:
         """Return what ``perfmodel.fleets`` does."""
-        from perfmodel.decide.planning.fleets import Fleets
+        from perfmodel.interfaces.commands.plan import ONE_OF
 
-        files = Files()
-        wanted = [buy] if isinstance(buy, str) else list(buy)
-        several = {many: [options.pop(one)] for one, many in OF_SEVERAL.items() if one in options}
-        asked = files.of_scenario({**several, **options})
-        answer = self._asked(
-            "plan", files, have=have, buy=wanted, conditions=conditions_of(conditions), **asked
-        )
-        return Fleets.model_validate(answer)
+        several = {many: options.pop(one) for many, one in ONE_OF.items() if one in options}
+        return self.plan(have=have, buy=buy, **several, **options)
 
     def trace_summary(  # type: ignore[override]  # files one after another
         self, *files: str | Path, **options: Any

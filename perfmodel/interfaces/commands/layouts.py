@@ -182,7 +182,7 @@ def text(answer: "Layouts", request: LayoutsRequest) -> None:
         for flag in best.flags:
             out.print(Text(f"  {flag}"))
     if answer.economics is not None:
-        from perfmodel.interfaces.cli.economics_options import show_economics
+        from perfmodel.interfaces.cli.economics import show_economics
 
         show_economics(answer.economics)
 

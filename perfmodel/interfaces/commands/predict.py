@@ -95,7 +95,7 @@ def text(answer: "Predicted", request: object) -> None:
 
         show_time_to_loss(answer.time_to_loss)
     if answer.economics is not None:
-        from perfmodel.interfaces.cli.economics_options import show_economics
+        from perfmodel.interfaces.cli.economics import show_economics
 
         show_economics(answer.economics)
 

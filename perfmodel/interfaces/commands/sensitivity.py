@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args
 
 from perfmodel.core.choices import Varied
 from perfmodel.core.errors import refusal
-from perfmodel.core.records.options import OptionInfo, declared
+from perfmodel.core.records.options import OptionInfo
 from perfmodel.core.records.record import same_as
 from perfmodel.interfaces.command import Command, Context
 from perfmodel.interfaces.commands import enough
 from perfmodel.interfaces.forms import forms_of
 from perfmodel.interfaces.report import report
-from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.conditions import OF_ALL, Conditions
 from perfmodel.model.options.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _COLUMNS = {
     "at_-25%": "-25 % [s]",
     "at_+25%": "+25 % [s]",
 }
-_OFFERED = ("price", "purchase_price", *(one.field for one in declared(Conditions).values() if one.info.plan))
+_OFFERED = ("price", "purchase_price", *OF_ALL)
 _Priced = Annotated[Conditions | None, OptionInfo(only=_OFFERED)]
 
 

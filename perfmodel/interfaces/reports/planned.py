@@ -21,8 +21,6 @@ from perfmodel.model.transformers.layout_words import short
 
 Row = Mapping[str, Any]
 
-_PARTS = ("conditions", "options", "meant")
-"""Fields of a goal that contain options of their own."""
 MOST = 10
 """Plans of the front, evenly spaced and including the chosen one, and rejected machines; ``plan --json`` has
 all."""
@@ -190,7 +188,7 @@ def _assumed(goal: Goal) -> list[str]:
         f"--no-{one.name}" if values[field] is False else f"--{one.name} {_shown(values[field], one.unit)}"
         for options, values in known
         for field, one in options.items()
-        if field not in _PARTS and values.get(field) not in (None, (), {}, one.default)
+        if values.get(field) not in (None, (), {}, one.default)
     ]
 
 

@@ -8,10 +8,10 @@ from perfmodel.core.errors import refusal
 from perfmodel.core.records.arguments import FILE, TEXT, a, expect
 from perfmodel.decide.comparison import Comparison
 from perfmodel.decide.planning.fleets.result import Fleets
+from perfmodel.decide.planning.plans import Plans
 from perfmodel.decide.quote import Quote, check_quote
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.api.layouts import Layouts
-from perfmodel.interfaces.api.plan import Plans
 from perfmodel.interfaces.reports.compared import page_of_comparison
 from perfmodel.interfaces.reports.fleet import page_of_fleets
 from perfmodel.interfaces.reports.layouts import page_of_layouts

@@ -6,7 +6,6 @@ from typing_extensions import TypedDict
 
 from perfmodel.equations.sgd_variants import StragglerPrediction
 from perfmodel.interfaces.api.layouts import LayoutCell, LayoutRow
-from perfmodel.interfaces.api.plan import Alternative, Launch, Plan, RejectedPlan, UnpricedMachine
 from perfmodel.interfaces.api.ruled_out import RuledOut
 from perfmodel.interfaces.service.answer_parts import Economics, TimeToLoss, TimeToTarget
 from perfmodel.model.options.understood import Understood
@@ -85,85 +84,6 @@ class LayoutsAnswer(TypedDict):
     """Number of layouts that do not fit or are impossible, by reason."""
     economics: NotRequired[Economics]
     """Time, cost, energy and carbon with the first layout, if requested."""
-
-
-class MachinePrice(TypedDict):
-    """The price of a machine of the plans."""
-
-    name: str
-    """The provider's name of the machine, or the node's id."""
-    node: str
-    """Id of the machine."""
-    provider: str | None
-    """The provider; null where nobody rents it out."""
-    usd_per_hour: float
-    """Of one node [USD/h]."""
-    basis: str
-    """``on demand``, ``given`` or ``purchase``."""
-    instance: str | None
-    """The provider's name of it; null where nobody rents it out."""
-    region: str | None
-    """Where the price holds; null where it was given."""
-    date: str | None
-    """When it was read; null where it was given."""
-    source: str | None
-    """Where the price was read; null where it was given."""
-    carbon_intensity: float | None
-    """Of the grid of the region [g CO2/kWh]; null where that is not known."""
-
-
-class PlanAnswer(TypedDict):
-    """Machines to hire, and reasons against others; times in seconds, energy in kWh, carbon in grams."""
-
-    goal: dict[str, Any]
-    """The goal with defaults filled in, by the names of the options."""
-    verdict: list[str]
-    """Sentences: which plan to take, how sure that is, and what else to consider."""
-    met: bool
-    """Whether a plan of known price meets every limit."""
-    chosen: Plan | None
-    """The cheapest plan that meets the deadline with a probability of 80 %; where none does, the most
-    probable of those that cost at most 10 % more than the cheapest predicted to meet it.  With only a
-    budget, the fastest plan within it by the same rule."""
-    cheapest: Plan | None
-    """The cheapest that meets the deadline."""
-    fastest: Plan | None
-    """The fastest within the budget."""
-    surest: Plan | None
-    """The cheapest whose 80 % interval ends before the deadline."""
-    alternatives: list[Alternative]
-    """Other values of defaults that help where no plan likely meets the limits: option, default, value, meets
-    (whether a plan then meets them all) and the plan."""
-    front: list[Plan]
-    """The Pareto front of time and cost, the fastest first."""
-    energy_front: list[Plan]
-    """The Pareto front of time and energy, the fastest first."""
-    lost: list[RejectedPlan]
-    """The best plan of every machine that was not chosen, with the reason."""
-    candidates: int
-    """Number of plans tried."""
-    layouts: int
-    """Number of layouts timed; a plan with a layout has the fastest of its machine, size and precision."""
-    left_out: dict[str, int]
-    """Number of impossible plans, by reason."""
-    impossible: list[str]
-    """Machines without a possible plan."""
-    unpriced: list[UnpricedMachine]
-    """Machines without a price, with the price worth paying."""
-    prices: list[MachinePrice]
-    """Prices of the machines that have one."""
-    target: str | None
-    """Quality that ends the run; null where its length is given."""
-    recipe: str | None
-    """Name of the training recipe; null without a target."""
-    launch: Launch | None
-    """Commands that predict and start the chosen plan; null where there is no such plan."""
-    notes: list[str]
-    """Assumptions, and options that change them."""
-    plans: NotRequired[list[Plan]]
-    """A page of all plans that were tried, the cheapest first; only with ``limit``."""
-    next_offset: NotRequired[int | None]
-    """Offset of the next page; null after the last."""
 
 
 class ValidateAnswer(TypedDict):

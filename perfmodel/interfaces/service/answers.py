@@ -5,16 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import numpy as np
 import orjson
 
-from perfmodel.core.candidates import tries, will_try
-from perfmodel.core.errors import refusal
+from perfmodel.core.candidates import will_try
 from perfmodel.core.records.record import Record
-from perfmodel.decide.planning import SearchResult
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.service import other_requests as other
-from perfmodel.interfaces.service.fleets import OWN, fleets_of, refuse_without_fleet
 from perfmodel.interfaces.service.problems import Mistake, Refused
 
 
@@ -48,47 +44,11 @@ def sweep_of(request: other.SweepRequest, catalogue: Catalogue) -> Any:
     return sweep(request.options, catalogue=catalogue, columns=columns)
 
 
-def plan(request: Any, catalogue: Catalogue) -> bytes:
-    """Answer ``plan``."""
-    from perfmodel.interfaces.api.plan import plan
-
-    options = options_of(request)
-    conditions = options.pop("conditions", None)
-    if options.get("have") is not None:
-        tries(len(options.get("buy") or ()))
-        return written(fleets_of(options, conditions, catalogue))
-    refuse_without_fleet(options)
-    options = {name: value for name, value in options.items() if name not in OWN}
-    options["conditions"] = conditions
-    limit, offset = options.pop("limit", None), options.pop("offset", 0)
-    if limit is None and offset:
-        raise refusal("page.offset", "offset", "limit", offset=offset)
-    answer = plan(**options, catalogue=catalogue)
-    if limit is None:
-        return written(answer)
-    return encoded(json.loads(written(answer)) | _page(answer.search, limit, offset))
-
-
-def _page(search: SearchResult, limit: int, offset: int) -> dict[str, Any]:
-    """Return some of the plans that were tried, the cheapest first, those without a price last."""
-    table = search.candidates
-    order = np.lexsort((table["run_time"], table["cost"]))  # what is not a number comes last
-    plans = [search.row(int(index)) for index in order[offset : offset + limit]]
-    after = offset + len(plans)
-    return {"plans": plans, "next_offset": after if after < len(search) else None}
-
-
 def validate(request: other.ValidateRequest, catalogue: Catalogue) -> bytes:
     """Answer ``validate``."""
     from perfmodel.interfaces.api.validate import validate
 
     return written(validate(request.kind, mode=request.mode, out_of_sample=request.out_of_sample))
-
-
-def options_of(request: Record) -> dict[str, Any]:
-    """Return the options that were given, without what the request brought along."""
-    given = request.model_fields_set - {"specs", "files"}
-    return {name: getattr(request, name) for name in type(request).model_fields if name in given}
 
 
 def written(answer: Any) -> bytes:

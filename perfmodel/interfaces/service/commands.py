@@ -11,7 +11,6 @@ from typing import Any, Literal, NamedTuple
 from perfmodel.core.candidates import TooManyCandidates, at_most
 from perfmodel.core.errors import InputError
 from perfmodel.core.files.attachments import content_of, only_attached
-from perfmodel.decide.planning.fleets import Fleets
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.command import Command as Record
 from perfmodel.interfaces.command import Context
@@ -19,7 +18,7 @@ from perfmodel.interfaces.commands import predict
 from perfmodel.interfaces.http import body_of
 from perfmodel.interfaces.register import commands
 from perfmodel.interfaces.service import answer_types as types
-from perfmodel.interfaces.service import answers, requests
+from perfmodel.interfaces.service import answers
 from perfmodel.interfaces.service import other_requests as other
 from perfmodel.interfaces.service.batches import COMMON, error_row, is_batch, place_of_rows, rows_of
 from perfmodel.interfaces.service.fewer import too_many
@@ -65,15 +64,6 @@ _SUMMARIES = (
         answers.sweep,
         "costly",
         _EXAMPLES["sweep"],
-    ),
-    Command(
-        "plan",
-        "What to hire: the cheapest in time, the fastest within budget, and why not others.",
-        requests.PlanRequest,
-        types.PlanAnswer | Fleets,
-        answers.plan,
-        "costly",
-        _EXAMPLES["plan"],
     ),
     Command(
         "validate",

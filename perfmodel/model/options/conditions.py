@@ -13,8 +13,7 @@ _Above = Annotated[float, Within(gt=0, le=LARGEST)]
 _From = Annotated[float, Within(ge=0, le=LARGEST)]
 _Share = Annotated[float, Within(gt=0, le=1)]
 _Building = Annotated[float, Within(ge=1, le=10)]
-_EVERY = OptionInfo(plan=True)
-_TIME = OptionInfo(unit="s", plan=True)
+_TIME = OptionInfo(unit="s")
 
 
 class Conditions(Described, heading="Prices, power and failures"):
@@ -58,23 +57,29 @@ class Conditions(Described, heading="Prices, power and failures"):
     price: Annotated[_Above | None, OptionInfo(label="Price of a machine")] = None
     purchase_price: Annotated[_Above | None, OptionInfo(label="Purchase of a machine", unit="USD")] = None
     server_price: Annotated[_Above | None, OptionInfo(label="Price of a parameter server's machine")] = None
-    region: Annotated[str | None, _EVERY] = None
-    service_years: Annotated[_Above | None, OptionInfo(label="Until written off", plan=True)] = None
-    used_fraction: Annotated[_Share | None, OptionInfo(label="Share of its life at work", plan=True)] = None
-    electricity_price: Annotated[_Above | None, OptionInfo(label="Electricity", plan=True)] = None
-    pue: Annotated[
-        _Building | None, OptionInfo(label="Power of the building over its machines' (PUE)", plan=True)
-    ] = None
-    host_power: Annotated[
-        _From | None, OptionInfo(label="Power of a machine without its GPUs", unit="W", plan=True)
-    ] = None
-    carbon_intensity: Annotated[_From | None, OptionInfo(label="Carbon intensity", plan=True)] = None
+    region: str | None = None
+    service_years: Annotated[_Above | None, OptionInfo(label="Until written off")] = None
+    used_fraction: Annotated[_Share | None, OptionInfo(label="Share of its life at work")] = None
+    electricity_price: Annotated[_Above | None, OptionInfo(label="Electricity")] = None
+    pue: Annotated[_Building | None, OptionInfo(label="Power of the building over its machines' (PUE)")] = (
+        None
+    )
+    host_power: Annotated[_From | None, OptionInfo(label="Power of a machine without its GPUs", unit="W")] = (
+        None
+    )
+    carbon_intensity: Annotated[_From | None, OptionInfo(label="Carbon intensity")] = None
     node_failure_interval: Annotated[
         _From | None,
-        OptionInfo(label="Time between failures of a machine", name="node-mtbf", unit="s", plan=True),
+        OptionInfo(label="Time between failures of a machine", name="node-mtbf", unit="s"),
     ] = None
     checkpoint_time: Annotated[_From | None, _TIME] = None
     checkpoint_bandwidth: Annotated[
-        Annotated[float, Within(gt=0, le=LARGEST_BANDWIDTH)] | None, OptionInfo(unit="B/s", plan=True)
+        Annotated[float, Within(gt=0, le=LARGEST_BANDWIDTH)] | None, OptionInfo(unit="B/s")
     ] = None
     restart_time: Annotated[_From | None, _TIME] = None
+
+
+_OF_ONE = ("epochs", "samples", "tokens", "price", "purchase_price", "server_price")
+"""Of one run, or of one type of machine."""
+OF_ALL = tuple(field for field in Conditions.model_fields if field not in _OF_ONE)
+"""Conditions that hold for all machines of a search alike."""

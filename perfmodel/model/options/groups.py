@@ -48,10 +48,8 @@ class Network(Described, heading="The network"):
     workload: Annotated[
         str, OptionInfo(label="Network", offers="workloads", axis="computation", basic=True)
     ] = "resnet50"
-    sequence_length: Annotated[Count | None, OptionInfo(axis="computation", plan=True)] = None
-    embedding: Annotated[
-        Embedding | None, OptionInfo(label="Embedding tables", axis="computation", plan=True)
-    ] = None
+    sequence_length: Annotated[Count | None, OptionInfo(axis="computation")] = None
+    embedding: Annotated[Embedding | None, OptionInfo(label="Embedding tables", axis="computation")] = None
     lora: Annotated[Count | None, OptionInfo(label="Rank of LoRA adapters")] = None
 
 
@@ -196,10 +194,10 @@ class Batch(Described, heading="Batch and software"):
         Samples | None, OptionInfo(label="Batch of the whole job (strong scaling)", axis="batch")
     ] = None
     accumulation_steps: Annotated[Count | None, OptionInfo(axis="batch")] = None
-    optimizer: Annotated[
-        Optimizer | None, OptionInfo(synonyms=SYNONYMS["optimizer"], axis="computation", plan=True)
-    ] = None
-    framework: Annotated[str | None, OptionInfo(axis="computation", plan=True)] = None
+    optimizer: Annotated[Optimizer | None, OptionInfo(synonyms=SYNONYMS["optimizer"], axis="computation")] = (
+        None
+    )
+    framework: Annotated[str | None, OptionInfo(axis="computation")] = None
 
 
 class Data(Described, heading="The data"):
@@ -223,21 +221,19 @@ class Data(Described, heading="The data"):
     cache : Where samples are kept after the first epoch; ram: what fits in the host's memory.
     """
 
-    input: Annotated[Input, OptionInfo("Source of samples", plan=True)] = "synthetic"
-    loader_workers: Annotated[Count | None, OptionInfo(axis="place", plan=True)] = None
-    storage: Annotated[str | None, OptionInfo("Storage of samples", plan=True)] = None
-    dataset: Annotated[str | None, OptionInfo("Data set", offers="data sets", axis="data", plan=True)] = None
-    dataset_samples: Annotated[_Most | None, OptionInfo("Size of a data set", axis="data", plan=True)] = None
-    sample_bytes: Annotated[_Bytes | None, OptionInfo("Sample size", unit="B", axis="data", plan=True)] = None
-    decode_rate: Annotated[_Rate | None, OptionInfo(unit="1/s", axis="data", plan=True)] = None
-    decoder: Annotated[DecoderName | None, OptionInfo(synonyms=SYNONYMS["decoder"], plan=True)] = None
-    prefetch_depth: Annotated[CountFromZero | None, OptionInfo(label="Batches fetched ahead", plan=True)] = (
-        None
-    )
-    pinned_memory: Annotated[bool, OptionInfo(plan=True)] = True
-    non_blocking: Annotated[bool, OptionInfo(label="Copies that do not block", plan=True)] = True
-    persistent_workers: Annotated[bool, OptionInfo(plan=True)] = False
-    cache: Annotated[Cache, OptionInfo(synonyms=SYNONYMS["cache"], plan=True)] = "none"
+    input: Annotated[Input, OptionInfo("Source of samples")] = "synthetic"
+    loader_workers: Annotated[Count | None, OptionInfo(axis="place")] = None
+    storage: Annotated[str | None, OptionInfo("Storage of samples")] = None
+    dataset: Annotated[str | None, OptionInfo("Data set", offers="data sets", axis="data")] = None
+    dataset_samples: Annotated[_Most | None, OptionInfo("Size of a data set", axis="data")] = None
+    sample_bytes: Annotated[_Bytes | None, OptionInfo("Sample size", unit="B", axis="data")] = None
+    decode_rate: Annotated[_Rate | None, OptionInfo(unit="1/s", axis="data")] = None
+    decoder: Annotated[DecoderName | None, OptionInfo(synonyms=SYNONYMS["decoder"])] = None
+    prefetch_depth: Annotated[CountFromZero | None, OptionInfo(label="Batches fetched ahead")] = None
+    pinned_memory: bool = True
+    non_blocking: Annotated[bool, OptionInfo(label="Copies that do not block")] = True
+    persistent_workers: bool = False
+    cache: Annotated[Cache, OptionInfo(synonyms=SYNONYMS["cache"])] = "none"
 
 
 class Measured(Described, heading="What was measured"):
@@ -252,7 +248,7 @@ class Measured(Described, heading="What was measured"):
     calibration : Calibration to your own runs, a file of perfmodel calibrate --data.
     """
 
-    jitter: Annotated[str | None, OptionInfo("Jitter of steps", commas=True, law=True, plan=True)] = None
+    jitter: Annotated[str | None, OptionInfo("Jitter of steps", commas=True, law=True)] = None
     anchor: Annotated[str | None, OptionInfo("Measured time (anchor)", commas=True)] = None
     profile: Annotated[str | None, OptionInfo(commas=True, file=True)] = None
-    calibration: Annotated[str | None, OptionInfo(commas=True, file=True, plan=True)] = None
+    calibration: Annotated[str | None, OptionInfo(commas=True, file=True)] = None

@@ -1,18 +1,24 @@
 """A training run to plan, and the hardware to choose from."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from perfmodel.core.choices import (
     SYNONYMS,
     Algorithm,
+    Cache,
+    DecoderName,
+    Embedding,
+    Input,
+    Optimizer,
     Precision,
     Samples,
     StrategyOfCopies,
 )
 from perfmodel.core.records.options import Described, OptionInfo
-from perfmodel.core.records.record import Within, fresh
-from perfmodel.model.options.conditions import LARGEST, Conditions
+from perfmodel.core.records.record import Within, fresh, same_as
+from perfmodel.model.options.conditions import LARGEST
+from perfmodel.model.options.scenario import Scenario
 
 LARGEST_SEARCH = 65_536
 """Largest number of GPUs of a search."""
@@ -20,6 +26,30 @@ MOST_TOKENS = 1e18
 
 _Above = Annotated[float, Within(gt=0, le=LARGEST, strict=True)]
 _GPUs = Annotated[int, Within(ge=1, le=LARGEST_SEARCH, strict=True)]
+
+
+class Shared(Described):
+    """Options of a scenario that every candidate of a search has alike."""
+
+    sequence_length: int | None = same_as(Scenario)
+    embedding: Embedding | None = same_as(Scenario)
+    optimizer: Optimizer | None = same_as(Scenario)
+    framework: str | None = same_as(Scenario)
+    input: Input = same_as(Scenario)
+    loader_workers: int | None = same_as(Scenario)
+    storage: str | None = same_as(Scenario)
+    dataset: str | None = same_as(Scenario)
+    dataset_samples: int | None = same_as(Scenario)
+    sample_bytes: float | None = same_as(Scenario)
+    decode_rate: float | None = same_as(Scenario)
+    decoder: DecoderName | None = same_as(Scenario)
+    prefetch_depth: int | None = same_as(Scenario)
+    pinned_memory: bool = same_as(Scenario)
+    non_blocking: bool = same_as(Scenario)
+    persistent_workers: bool = same_as(Scenario)
+    cache: Cache = same_as(Scenario)
+    jitter: str | None = same_as(Scenario)
+    calibration: str | None = same_as(Scenario)
 
 
 class Run(Described):
@@ -47,16 +77,12 @@ class Run(Described):
     precisions : Precisions to choose from.  [default: amp,bf16,tf32,fp32; bf16 for transformers with layouts]
     server_node : Machine of a parameter server.  [default: that of the workers]
     local_batch_sizes : [samples] Batch sizes of a GPU to choose from.  [default: powers of two that fit]
-    max_global_batch : [samples] Largest global batch.  [default: the largest published]
+    max_global_batch_size : [samples] Largest global batch.  [default: the largest published]
     global_batch_size : [samples] Global batch size of every plan.
         [default: any; about 4 M tokens for transformers with layouts]
     prices : Rent of one node with all its accelerators, USD per hour, by the name of its type or offer.
         [default: the catalogue's]
     purchase_prices : Price to buy one node, USD, by its name, instead of a rent.
-    conditions : Region, power and failures; its prices and length of a run are ignored.
-    options : Options of a scenario that all candidates share.
-    meant : Interpretations of ambiguous names, and of recipes of several runs; ``Goal`` fills
-        it in.
 
     Raises
     ------
@@ -104,9 +130,7 @@ class Run(Described):
     local_batch_sizes: Annotated[
         tuple[Samples, ...], OptionInfo(name="local-batch-size", old="local-batch-sizes")
     ] = ()
-    max_global_batch: Annotated[
-        Samples | None, OptionInfo(name="max-global-batch-size", old="max-global-batch")
-    ] = None
+    max_global_batch_size: Annotated[Samples | None, OptionInfo(old="max-global-batch")] = None
     global_batch_size: Annotated[Samples | None, OptionInfo(label="Global batch size")] = None
     prices: Annotated[Mapping[str, _Above], OptionInfo(label="Price of a machine", name="price")] = fresh(
         dict
@@ -114,6 +138,3 @@ class Run(Described):
     purchase_prices: Annotated[
         Mapping[str, _Above], OptionInfo(label="Purchase of a machine", name="purchase-price")
     ] = fresh(dict)
-    conditions: Conditions = Conditions()
-    options: Mapping[str, Any] = fresh(dict)
-    meant: tuple[str, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Self, TypeAlias
 
 from perfmodel.core.errors import InputError, refusal
 from perfmodel.core.units import dollars
@@ -11,19 +11,32 @@ from perfmodel.decide.economics import KWH, rates
 from perfmodel.decide.planning.fleets.proposals import RDMA
 from perfmodel.decide.planning.fleets.result import Item, Purchase, WorkValue
 from perfmodel.decide.planning.fleets.step import FleetStep
-from perfmodel.decide.planning.fleets.written import Addition, Fleet, Group
+from perfmodel.decide.planning.fleets.written import Addition, Fleet, Group, node_id
 from perfmodel.decide.prices import HOUR, offers_of
 from perfmodel.equations.fleets import fat_tree_switches
 from perfmodel.hardware.catalogue.store import Catalogue
-from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.conditions import LARGEST, Conditions
+from perfmodel.model.setting.named import id_of
 from perfmodel.model.step.terms import of_kind
 
+ByLink: TypeAlias = Mapping[str, float] | float
+"""A number for every link, or numbers by the names of links."""
 ANY = ""
 """Link name of a price that holds for every network."""
 CONDITIONS = ("region", "service_years", "used_fraction", "electricity_price", "pue", "host_power")
 """Conditions that change the cost of a fleet; others have no effect."""
 MOST_LEVELS = 3
 """Levels of switches in a fat tree."""
+
+
+OPTIONS = {
+    "prices": "--price",
+    "purchase_prices": "--purchase-price",
+    "adapter_prices": "--adapter-price",
+    "switch_prices": "--switch-price",
+    "switch_ports": "--switch-ports",
+}
+"""How errors call them."""
 
 
 class Market(NamedTuple):
@@ -42,6 +55,95 @@ class Market(NamedTuple):
     hour_value: float | None = None
     """Value of the present fleet's work [USD/h]."""
     conditions: Conditions = Conditions()
+
+    @classmethod
+    def of(
+        cls,
+        catalogue: Catalogue,
+        *,
+        prices: Mapping[str, float] = {},
+        purchase_prices: Mapping[str, float] = {},
+        adapter_prices: ByLink | None = None,
+        switch_prices: ByLink | None = None,
+        switch_ports: ByLink | None = None,
+        hour_value: float | None = None,
+        conditions: Conditions | None = None,
+    ) -> Self:
+        """Return what people say of prices, with machines and links by any of their names.
+
+        Parameters
+        ----------
+        prices, purchase_prices : of one machine, by name: rent [USD/h], purchase [USD]
+        adapter_prices, switch_prices, switch_ports : of one, for all links or by the name of each
+        hour_value : of the work of the fleet before [USD/h]
+        conditions : those of ``CONDITIONS`` alone
+
+        Raises
+        ------
+        InputError : an unknown name, one that is given twice, a number out of its range, another condition
+        """
+        rents = _of_machines("prices", prices, catalogue)
+        bought = _of_machines("purchase_prices", purchase_prices, catalogue)
+        for both in rents.keys() & bought.keys():
+            raise refusal("price.exclusive_of", both=both)
+        return cls(
+            rents,
+            bought,
+            _of_links("adapter_prices", adapter_prices, catalogue),
+            _of_links("switch_prices", switch_prices, catalogue, from_zero=True),
+            _ports(switch_ports, catalogue),
+            hour_value,
+            _of_fleets(conditions or Conditions()),
+        )
+
+
+def _of_fleets(conditions: Conditions) -> Conditions:
+    """Return conditions, none of which is one that changes nothing of a fleet."""
+    for name in conditions.model_fields:
+        if getattr(conditions, name) is not None and name not in CONDITIONS:
+            option = {"node_failure_interval": "node-mtbf"}.get(name, name.replace("_", "-"))
+            raise refusal("fleet.needless", option)
+    return conditions
+
+
+def _of_machines(name: str, given: Mapping[str, float], catalogue: Catalogue) -> dict[str, float]:
+    result: dict[str, float] = {}
+    for machine, price in given.items():
+        try:
+            node = node_id(machine, catalogue)
+        except InputError as error:
+            raise error.under(name, machine, said=f"{OPTIONS[name]} {machine}") from None
+        if node in result:
+            raise refusal("fleet.machine_twice", OPTIONS[name], machine=machine, node=node)
+        result[node] = price
+    return result
+
+
+def _of_links(
+    name: str, given: ByLink | None, catalogue: Catalogue, from_zero: bool = False
+) -> dict[str, float]:
+    each = {} if given is None else given if isinstance(given, Mapping) else {ANY: given}
+    result: dict[str, float] = {}
+    for link, value in each.items():
+        try:
+            key = id_of("links between nodes", link, catalogue) if link else ANY
+        except InputError as error:
+            raise error.under(name, link, said=f"{OPTIONS[name]} {link}") from None
+        if key in result:
+            raise refusal("fleet.link_twice", OPTIONS[name], link=link or "the number for all")
+        if not value and not from_zero:
+            raise refusal("fleet.price_range", f"{name} of {link or 'all'}", given=value, largest=LARGEST)
+        result[key] = value
+    return result
+
+
+def _ports(given: ByLink | None, catalogue: Catalogue) -> dict[str, float]:
+    ports = _of_links("switch_ports", given, catalogue)
+    for link, count in ports.items():
+        if count < 2 or count != int(count):
+            of_link = f"{link}=" if link else ""
+            raise refusal("switch.ports_whole", of_link=of_link, count=count)
+    return ports
 
 
 def check_used(market: Market, have: Fleet, additions: Sequence[Addition]) -> None:
