@@ -86,6 +86,10 @@ class Command:
     """Types of the answer's JSON, as ``module:name``, where those are not the types of the answer."""
     read: Callable[[Any, Any], Any] | None = None
     """From the JSON of an answer and its request to the answer, where its type does not read its own JSON."""
+    of_client: str = ""
+    """Type of what the client returns, as ``module:name``, made of the JSON, where that is not the answer."""
+    streams: bool = False
+    """Whether HTTP also sends it in parts, as they are calculated: its answer has ``chunks`` and a length."""
     forms: Mapping[str, Form] = field(default_factory=lambda: TABLE)
     """What the shell prints for programs, by the name of the option."""
     writes: Mapping[str, Writes] = field(default_factory=dict)

@@ -42,7 +42,8 @@ def click_command(one: Command) -> click.Command:
             one.writes[name].write(file, answer, request, context)
         if form is not None:
             text = one.forms[form].text(answer, request)
-            click.echo(text, nl=not text.endswith("\n"))
+            if text is not None:
+                click.echo(text, nl=not text.endswith("\n"))
         else:
             one.text(answer, request, *([context] if one.needs_context else []))
             for name, file in files.items():

@@ -48,16 +48,17 @@ def stub() -> str:
         f"\n{indent(f'{head}def {one.function}', '    ')}({_parameters(parameters, client=True)})"
         f" -> {answer}: ...\n"
         for one in every
-        for head, parameters, answer in _calls(one)
+        for head, parameters, answer in _calls(one, client=True)
         if "http" not in one.without
     )
     text = f"{functions}{OF_CLIENT}{methods}"
     return f"{HEAD}\n{_imports(every, text)}{text}"
 
 
-def _calls(one: Command) -> list[tuple[str, list[Parameter], str]]:
+def _calls(one: Command, client: bool = False) -> list[tuple[str, list[Parameter], str]]:
     """Return the decorator, parameters and answer of each way to call a function."""
-    parameters, answers = parameters_of(one), [name.partition(":")[2] for name in one.answers]
+    named = (one.of_client,) if client and one.of_client else one.answers
+    parameters, answers = parameters_of(one), [name.partition(":")[2] for name in named]
     if not one.several:
         return [("", parameters, " | ".join(answers))]
     field = one.fields[one.several]
@@ -82,7 +83,7 @@ def _imports(every: Iterable[Command], text: str) -> str:
     """Return the imports of the names that a text uses."""
     names = {*ALWAYS}
     for one in every:
-        names |= {name.replace(":", ".") for name in one.answers}
+        names |= {name.replace(":", ".") for name in (*one.answers, one.of_client) if name}
         types = (
             kind for each in parameters_of(one) for kind in (each.annotation, *get_args(each.annotation))
         )

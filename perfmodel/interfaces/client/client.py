@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.core.errors import InputError
@@ -194,6 +195,8 @@ class Client(Calls):
         one, files = command(name), Files()
         request = one.request(**given)  # refuses here what needs no service
         answer = self._asked(one.path, files, **files.of_request(one.request, given))
+        if one.of_client:
+            return resolve_name(one.of_client)(answer)
         return _typed(one.answer, answer) if one.read is None else one.read(answer, request)
 
     def ask(self, command: str, body: Mapping[str, Any]) -> Any:
