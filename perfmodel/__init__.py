@@ -18,7 +18,6 @@ TYPE_CHECKING = False  # as of typing, which takes half of the time in which Ctr
 if TYPE_CHECKING:
     from perfmodel.core.errors import InputError
     from perfmodel.decide.quote import read_quote
-    from perfmodel.decide.sweeps import sweep
     from perfmodel.evidence.traces.emulate import Emulator
     from perfmodel.hardware.catalogue.store import Catalogue
     from perfmodel.interfaces.api.calibrate import calibrate
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
         specs,
         specs_check,
         stragglers,
+        sweep,
         trace_diff,
         trace_summary,
     )
@@ -135,7 +135,7 @@ _HOMES = {
     "specs": "perfmodel.interfaces.calls",
     "specs_check": "perfmodel.interfaces.calls",
     "stragglers": "perfmodel.interfaces.calls",
-    "sweep": "perfmodel.decide.sweeps",
+    "sweep": "perfmodel.interfaces.calls",
     "trace_diff": "perfmodel.interfaces.calls",
     "trace_summary": "perfmodel.interfaces.calls",
     "validate": "perfmodel.interfaces.api.validate",

@@ -67,6 +67,7 @@ FORMS = [
     for example in line.examples
     for form in ("", *line.forms)
     if not form or not any(f"--{each}" in example for each in line.forms)
+    if form in ("", "json") or "--output" not in example  # which writes a form of its own
 ]
 
 

@@ -15,6 +15,7 @@ from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.forms import TABLE, Form
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.setting.crossed import Crossed
 
 
 class Context(NamedTuple):
@@ -135,6 +136,11 @@ class Command:
     def of_scenario(self) -> bool:
         """Whether its request is a scenario with more, which may be given whole and from a file."""
         return issubclass(self.request, Scenario)
+
+    @property
+    def crosses(self) -> bool:
+        """Whether every option of its scenario may have several values, which are crossed."""
+        return issubclass(self.request, Crossed)
 
     @property
     def places(self) -> tuple[str, ...]:

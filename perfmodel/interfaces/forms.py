@@ -11,8 +11,8 @@ class Form(NamedTuple):
 
     words: str
     """Of its option's help."""
-    text: Callable[[Any, Any], str | None]
-    """From an answer and its request to what is printed; None where it was, part by part."""
+    text: Callable[[Any, Any], str]
+    """From an answer and its request to what is printed; empty where it was, part by part."""
 
 
 def _json(answer: Any, _: Any) -> str:
@@ -49,6 +49,6 @@ TABLE = {"json": JSON, "csv": csv(), "markdown": markdown()}
 """Forms of an answer that is a table."""
 
 
-def forms_of(**texts: Callable[[Any, Any], str | None]) -> dict[str, Form]:
+def forms_of(**texts: Callable[[Any, Any], str]) -> dict[str, Form]:
     """Return the forms of a table, of which some have a text of the command's own: ``markdown=...``."""
     return {name: form._replace(text=texts[name]) if name in texts else form for name, form in TABLE.items()}

@@ -29,6 +29,7 @@ NAMES = (
     "specs",
     "specs check",
     "stragglers",
+    "sweep",
     "trace diff",
     "trace report",
     "trace summary",
@@ -55,7 +56,7 @@ OF_SHELL_ALONE: Mapping[str, str] = {
     "serve": "it is the service",
 }
 """Commands of the shell that are in no other interface, and why."""
-NO_RECORDS = ("calibrate", "plan", "sweep", "validate")
+NO_RECORDS = ("calibrate", "plan", "validate")
 """Commands of the shell that are written for each interface by hand."""
 IN_OTHERS = ("adaptive-synchrony", "enough")
 """Commands that the shell has as options of others."""

@@ -38,14 +38,14 @@ def stub() -> str:
     """Return the stub of ``perfmodel.interfaces.calls``."""
     every = [one for one in commands() if one.name not in OF_HAND]
     functions = "".join(
-        f"\n{head}def {one.function}({_parameters(parameters)}) -> {answer}:\n"
+        f"\n{head}def {one.function}({_parameters(one, parameters)}) -> {answer}:\n"
         f"{indent(_quoted(docstring_of(one)), '    ')}\n"
         for one in every
         for head, parameters, answer in _calls(one)
         if "python" not in one.without
     )
     methods = "".join(
-        f"\n{indent(f'{head}def {one.function}', '    ')}({_parameters(parameters, client=True)})"
+        f"\n{indent(f'{head}def {one.function}', '    ')}({_parameters(one, parameters, client=True)})"
         f" -> {answer}: ...\n"
         for one in every
         for head, parameters, answer in _calls(one, client=True)
@@ -99,7 +99,7 @@ def _imports(every: Iterable[Command], text: str) -> str:
     return "".join(f"from {home} import {', '.join(plain)}\n" for home, plain in homes.items())
 
 
-def _parameters(parameters: Iterable[Parameter], client: bool = False) -> str:
+def _parameters(one: Command, parameters: Iterable[Parameter], client: bool = False) -> str:
     texts = ["self"] if client else []
     for each in parameters:
         if client and each.name in ("catalogue", "constants"):
@@ -111,7 +111,8 @@ def _parameters(parameters: Iterable[Parameter], client: bool = False) -> str:
             continue
         if each.kind is Parameter.VAR_KEYWORD:
             sized = not any(text.startswith("gpus:") for text in texts)
-            texts.append(f"**options: Unpack[{'SizedOptions' if sized else 'Options'}]")
+            keywords = f"Unpack[{'SizedOptions' if sized else 'Options'}]"
+            texts.append(f"**options: {'object' if one.crosses else keywords}")
             continue
         default = "" if each.default is Parameter.empty else " = ..."
         texts.append(f"{each.name}: {_type(each.annotation)}{default}")

@@ -15,11 +15,10 @@ from perfmodel.interfaces.calls import Calls
 from perfmodel.interfaces.client.bodies import body_of, conditions_of, scenario_options
 from perfmodel.interfaces.client.connection import Connection, refusal_of
 from perfmodel.interfaces.client.files import Files
-from perfmodel.interfaces.client.report import TableReport
 from perfmodel.interfaces.function import request_of
 from perfmodel.interfaces.register import command
 from perfmodel.model.options.keywords import scenario_from
-from perfmodel.model.options.scenario import AnyScenario, Scenario, laid_over, options_of
+from perfmodel.model.options.scenario import AnyScenario, Scenario, options_of
 from perfmodel.model.prediction import Prediction
 
 if TYPE_CHECKING:
@@ -138,19 +137,6 @@ class Client(Calls):
                 raise refusal_of(each.error)
         return scaling_of(tuple(map(Prediction.model_validate, results)))
 
-    def sweep(
-        self,
-        scenario: AnyScenario | None = None,
-        *,
-        columns: Sequence[str] | None = None,
-        **options: Any,
-    ) -> TableReport:
-        """Return the rows of ``perfmodel.sweep``, its ``scenarios``, ``refused`` and ``notes``."""
-        files = Files()
-        crossed = laid_over({} if scenario is None else _plain(scenario), options)
-        given = {"columns": None if columns is None else list(columns)}
-        return TableReport(self._asked("sweep", files, **given, **files.of_scenario(crossed)))
-
     def plan(self, workload: str = "resnet50", *, conditions: AnyConditions = None, **options: Any) -> Report:
         """Return what ``to_json`` of ``perfmodel.plan`` says."""
         files = Files()
@@ -228,12 +214,6 @@ class Client(Calls):
             raise InputError(
                 *(replace(each, said=files.in_answer(each.said)) for each in error.problems)
             ) from None
-
-
-def _plain(scenario: AnyScenario) -> dict[str, Any]:
-    if isinstance(scenario, Scenario):
-        return scenario.model_dump(exclude_unset=True)
-    return options_of(scenario)
 
 
 def _typed(kind: Any, table: Any) -> Any:
