@@ -1,6 +1,7 @@
 """Which pages there are, in the order of the menu."""
 
 from perfmodel.core.errors import nearest
+from perfmodel.interfaces.register import NAMES, NOT_DRAWN
 
 PAGES = (
     ("predict", "Predict"),
@@ -17,11 +18,8 @@ PAGES = (
     ("hardware", "Hardware"),
 )
 """File below ``views`` and word in the URL -> title."""
-MORE = tuple(
-    (name, name.replace("-", " ").capitalize())
-    for name in ("compression", "downpour", "learning-rate", "model-parallel", "servers")
-)
-"""Commands without a page of their own, drawn from the register -> title."""
+MORE = tuple((name, name.replace("-", " ").capitalize()) for name in NAMES if name not in NOT_DRAWN)
+"""Commands whose pages are drawn from their records -> title."""
 UNKNOWN = "unknown"
 """File and word of the page at addresses that are no page's; it is not in the menu."""
 SHORTEST = 3

@@ -14,7 +14,7 @@ import perfmodel
 from perfmodel.core.errors import InputError
 from perfmodel.core.records.options import declared
 from perfmodel.evidence.traces.timeline import write_timeline
-from perfmodel.interfaces import stub
+from perfmodel.interfaces import register, stub
 from perfmodel.interfaces.cli import COMMANDS as OF_SHELL
 from perfmodel.interfaces.cli import main
 from perfmodel.interfaces.register import IN_OTHERS, NAMES, OF_HAND, OF_SHELL_ALONE, command, commands
@@ -136,8 +136,10 @@ def test_every_field_has_words_and_every_number_a_unit(name):
 
 
 def test_the_stub_is_what_the_register_makes():
-    assert stub.FILE.read_text("utf-8") == stub.stub()  # python -m perfmodel.interfaces.stub
+    assert stub.CALLS.read_text("utf-8") == stub.stub()  # python -m perfmodel.interfaces.stub
+    assert stub.PACKAGE.read_text("utf-8") == stub.package_stub()
 
 
 def test_names_of_functions_are_no_others():
-    assert {command(name).function for name in FUNCTIONS} <= set(perfmodel.__all__)
+    assert {command(name).function: name for name in FUNCTIONS} == register.FUNCTIONS
+    assert {*register.FUNCTIONS} <= {*perfmodel.__all__}

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 from perfmodel.core.records.options import Declared, Described, declared
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.forms import TABLE, Form
+from perfmodel.interfaces.function_names import function_name
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.setting.crossed import Crossed
@@ -42,19 +43,6 @@ class Writes(NamedTuple):
     required: bool = False
     note: str = ""
     """What is printed where it was written: ``drawn``."""
-
-
-CALLED: Mapping[str, str] = {"workloads": "networks"}
-"""Names in Python of commands that are called as a package is."""
-
-
-def function_name(name: str) -> str:
-    """Return what the function of a command is called.
-
-    >>> function_name("trace summary")
-    'trace_summary'
-    """
-    return CALLED.get(name, name.replace("-", "_").replace(" ", "_"))
 
 
 @dataclass(frozen=True, kw_only=True)

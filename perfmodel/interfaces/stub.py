@@ -1,4 +1,4 @@
-"""Types of the functions and of the client's calls, for editors: ``python -m perfmodel.interfaces.stub``."""
+"""Types of public names, functions and the client's calls: ``python -m perfmodel.interfaces.stub``."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from textwrap import indent
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
+import perfmodel
 from perfmodel.core.files.writing import write_whole
 from perfmodel.interfaces.command import Command
 from perfmodel.interfaces.function import docstring_of, parameters_of
 from perfmodel.interfaces.register import OF_HAND, commands
 
-FILE = Path(__file__).with_name("calls.pyi")
+CALLS = Path(__file__).with_name("calls.pyi")
+PACKAGE = Path(__file__).parents[1] / "__init__.pyi"
 HEAD = '"""Made by ``python -m perfmodel.interfaces.stub`` from the register of commands."""\n'
 ALWAYS = (
     "collections.abc.Mapping",
@@ -53,6 +55,14 @@ def stub() -> str:
     )
     text = f"{functions}{OF_CLIENT}{methods}"
     return f"{HEAD}\n{_imports(every, text)}{text}"
+
+
+def package_stub() -> str:
+    """Return the stub of ``perfmodel``, by which type checkers know its names without running it."""
+    homes = sorted((home, name) for name, home in perfmodel._HOMES.items())
+    imports = "".join(f"from {home} import {name}\n" for home, name in homes)
+    names = "".join(f"    {name!r},\n" for name in perfmodel.__all__)
+    return f"{HEAD}\n{imports}\n__version__: str\n_HOMES: dict[str, str]\n__all__ = [\n{names}]\n"
 
 
 def _calls(one: Command, client: bool = False) -> list[tuple[str, list[Parameter], str]]:
@@ -133,4 +143,5 @@ def _type(annotation: Any) -> str:
 
 
 if __name__ == "__main__":
-    write_whole(FILE, stub())
+    write_whole(CALLS, stub())
+    write_whole(PACKAGE, package_stub())
