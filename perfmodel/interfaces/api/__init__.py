@@ -1,4 +1,4 @@
-"""What ``import perfmodel`` offers besides ``predict`` and ``sweep``: a module for each function.
+"""Functions of ``import perfmodel`` that are no records yet, and answers of those that are: a module for each.
 
 Each takes plain Python values and returns a typed answer; the command of its name parses, calls it, prints.
 """
