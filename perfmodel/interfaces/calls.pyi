@@ -895,19 +895,19 @@ def sweep(
     ) -> Sweep:
     """Cross options and predict every scenario.
 
-    Nothing is computed until the answer is read: by ``chunks``, ``table``, ``to_csv`` or ``to_parquet``.
+    Nothing is computed until the result is read: by ``chunks``, ``table``, ``to_csv`` or ``to_parquet``.
 
     Parameters
     ----------
     scenario : a training job, or its options by name; None is the usual
-    columns : Of the table, e.g. ["gpus", "iteration_time"].  [default: the options given and every answer but startup_time and epoch_start_time]
+    columns : Of the table, e.g. ["gpus", "iteration_time"].  [default: the options given and every result except startup_time and epoch_start_time]
     catalogue : hardware to choose from; by default what comes with the package
     constants : learned numbers; by default what comes with the package
     options : of a scenario, laid over it, each a value or a list, tuple, range or array of values
 
     Raises
     ------
-    InputError : an unknown option, name or column, or a value of the wrong kind
+    InputError : an unknown option, name or column, or a value of the wrong type
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Functions of ``import perfmodel`` that are no records yet, and answers of those that are: a module for each.
+"""Functions of ``import perfmodel`` without a record, and answers of those with one: a module for each.
 
 Each takes plain Python values and returns a typed answer; the command of its name parses, calls it, prints.
 """

@@ -35,8 +35,8 @@ class SweepRequest(Crossed):
 
     Parameters
     ----------
-    columns : Of the table, e.g. ["gpus", "iteration_time"].  [default: the options given and every answer but
-        startup_time and epoch_start_time]
+    columns : Of the table, e.g. ["gpus", "iteration_time"].  [default: the options given and every result
+        except startup_time and epoch_start_time]
     """
 
     columns: Annotated[tuple[str, ...], Within(strict=False, min_length=1)] | None = None
@@ -86,11 +86,11 @@ class Typed(SweepRequest, heading="Files and forms of the answer"):
 def run(request: SweepRequest, context: Context) -> "Sweep":
     """Cross options and predict every scenario.
 
-    Nothing is computed until the answer is read: by ``chunks``, ``table``, ``to_csv`` or ``to_parquet``.
+    Nothing is computed until the result is read: by ``chunks``, ``table``, ``to_csv`` or ``to_parquet``.
 
     Raises
     ------
-    InputError : an unknown option, name or column, or a value of the wrong kind
+    InputError : an unknown option, name or column, or a value of the wrong type
 
     Examples
     --------
