@@ -1,6 +1,7 @@
 """The pages, in the order of the menu."""
 
 from perfmodel.core.errors import nearest
+from perfmodel.interfaces.register import NAMES, NOT_DRAWN
 
 PAGES = (
     ("predict", "Predict"),
@@ -16,12 +17,9 @@ PAGES = (
     ("validation", "Validation"),
     ("hardware", "Hardware"),
 )
-"""(file in ``views`` and name in the URL, title)"""
-MORE = tuple(
-    (name, name.replace("-", " ").capitalize())
-    for name in ("compression", "downpour", "learning-rate", "model-parallel", "servers")
-)
-"""(command, title) of commands without a view, drawn by ``command_page``."""
+"""File below ``views`` and word in the URL -> title."""
+MORE = tuple((name, name.replace("-", " ").capitalize()) for name in NAMES if name not in NOT_DRAWN)
+"""Commands whose pages are drawn from their records -> title."""
 UNKNOWN = "unknown"
 """File and name of the page for addresses without a page; it is not in the menu."""
 SHORTEST = 3

@@ -238,4 +238,4 @@ def test_what_is_wrong_with_a_file_names_it_as_its_owner_does(client, files, mon
         assert str(next(iter(asked.values()))).removeprefix("empirical:") in words[0]
         assert "file-1" not in words[0]
     with pytest.raises(InputError, match="cannot be sent"):
-        client.sweep(gpus=object())
+        client.check_quote({"title": object()})

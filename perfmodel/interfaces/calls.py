@@ -5,22 +5,16 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from perfmodel.interfaces.command import function_name
 from perfmodel.interfaces.function import function_of, given_by
-from perfmodel.interfaces.register import NAMES, OF_HAND, command
-
-_BY_FUNCTION = {function_name(name): name for name in NAMES if name not in OF_HAND}
+from perfmodel.interfaces.register import FUNCTIONS, command
 
 
 @cache
 def __getattr__(name: str) -> Any:
     """Return the function of a command (PEP 562)."""
-    if name not in _BY_FUNCTION:
+    if name not in FUNCTIONS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    one = command(_BY_FUNCTION[name])
-    if reason := one.without.get("python"):
-        raise AttributeError(f"perfmodel.{name}: {reason}")
-    return function_of(one)
+    return function_of(command(FUNCTIONS[name]))
 
 
 class _Call:
@@ -46,5 +40,5 @@ class Calls:
     """A method for each command; ``answer_of`` sends the request."""
 
 
-for _function, _name in _BY_FUNCTION.items():
+for _function, _name in FUNCTIONS.items():
     setattr(Calls, _function, _Call(_name))

@@ -10,6 +10,7 @@ from perfmodel.decide.planning.plans import Plans
 from perfmodel.decide.quote.answer import ExampleQuotes, QuoteAnswer
 from perfmodel.decide.sensitivity.sensitivity_tables import SensitivityReport
 from perfmodel.decide.sensitivity.until import Enough
+from perfmodel.decide.sweeps import Sweep
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.sgd_variants import StragglerPrediction
 from perfmodel.evidence.recipe_rows import Recipes
@@ -23,6 +24,7 @@ from perfmodel.hardware.link import Link
 from perfmodel.hardware.node import Node
 from perfmodel.hardware.software import Software
 from perfmodel.interfaces.api.layouts import Layouts
+from perfmodel.interfaces.client.report import TableReport
 from perfmodel.interfaces.commands.check_quote import AnyQuote
 from perfmodel.interfaces.commands.compare import Job
 from perfmodel.interfaces.commands.fleets import ByLink
@@ -1250,6 +1252,47 @@ def stragglers(
     ['sync', 'k-sync', 'k-batch-sync']
     """
 
+def sweep(
+        scenario: Scenario | Mapping[str, Any] | None = ...,
+        *,
+        columns: Sequence[str] | str | None = ...,
+        catalogue: Catalogue | None = ...,
+        constants: Calibration | None = ...,
+        **options: object,
+    ) -> Sweep:
+    """Cross options and predict every scenario.
+
+    Nothing is computed until the result is read: by ``chunks``, ``table``, ``to_csv`` or ``to_parquet``.
+
+    Parameters
+    ----------
+    scenario : a training job, or its options by name; None is the usual
+    columns : Of the table, e.g. ["gpus", "iteration_time"].  [default: the options given and every result except startup_time and epoch_start_time]
+    catalogue : hardware to choose from; by default what comes with the package
+    constants : learned numbers; by default what comes with the package
+    options : of a scenario, laid over it, each a value or a list, tuple, range or array of values
+
+    Raises
+    ------
+    InputError : an unknown option, name or column, or a value of the wrong type
+
+    Examples
+    --------
+    Two networks on 1 to 64 accelerators, over two links: 2 x 7 x 2 scenarios.
+
+    >>> from perfmodel import sweep
+    >>> answer = sweep(
+    ...     workload=["resnet50", "vgg16"],
+    ...     gpus=[1, 2, 4, 8, 16, 32, 64],
+    ...     inter_link=["ethernet-25g-tcp", "ib-edr-100g"],
+    ... )
+    >>> len(answer)
+    28
+    >>> table = answer.table()
+    >>> bool((table["iteration_time"] > 0).all())
+    True
+    """
+
 def trace_diff(
         measured: AnyTraces,
         predicted: AnyTraces,
@@ -1713,6 +1756,14 @@ class Calls:
         server_time: float | str = ...,
         gpus: int | None = ...,
     ) -> Stragglers: ...
+
+    def sweep(
+        self,
+        scenario: Scenario | Mapping[str, Any] | None = ...,
+        *,
+        columns: Sequence[str] | str | None = ...,
+        **options: object,
+    ) -> TableReport: ...
 
     def trace_diff(
         self,

@@ -13,8 +13,10 @@ from typing import Any, Literal, NamedTuple
 from perfmodel.core.records.options import Declared, Described, declared
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.forms import TABLE, Form
+from perfmodel.interfaces.function_names import function_name
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.setting.crossed import Crossed
 
 
 class Context(NamedTuple):
@@ -41,19 +43,6 @@ class Writes(NamedTuple):
     required: bool = False
     note: str = ""
     """What is printed where it was written: ``drawn``."""
-
-
-CALLED: Mapping[str, str] = {"workloads": "networks"}
-"""Names in Python of commands that are called as a package is."""
-
-
-def function_name(name: str) -> str:
-    """Return what the function of a command is called.
-
-    >>> function_name("trace summary")
-    'trace_summary'
-    """
-    return CALLED.get(name, name.replace("-", "_").replace(" ", "_"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +76,10 @@ class Command:
     """Types of the answer's JSON, as ``module:name``, where those are not the types of the answer."""
     read: Callable[[Any, Any], Any] | None = None
     """From the JSON of an answer and its request to the answer, where its type does not read its own JSON."""
+    of_client: str = ""
+    """Type of what the client returns, as ``module:name``, made of the JSON, where that is not the answer."""
+    streams: bool = False
+    """Whether HTTP also sends it in parts, as they are calculated: its answer has ``chunks`` and a length."""
     forms: Mapping[str, Form] = field(default_factory=lambda: TABLE)
     """What the shell prints for programs, by the name of the option."""
     writes: Mapping[str, Writes] = field(default_factory=dict)
@@ -134,6 +127,11 @@ class Command:
     def of_scenario(self) -> bool:
         """Whether its request is a scenario with more, which may be given whole and from a file."""
         return issubclass(self.request, Scenario)
+
+    @property
+    def crosses(self) -> bool:
+        """Whether every option of its scenario may have several values, which are crossed."""
+        return issubclass(self.request, Crossed)
 
     @property
     def places(self) -> tuple[str, ...]:

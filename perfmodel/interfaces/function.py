@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 SCENARIO = "scenario : a training job, or its options by name; None is the usual"
 OPTIONS = "options : of a scenario, laid over it; either batch size takes the place of the other"
+VALUES = "options : of a scenario, laid over it, each a value or a list, tuple, range or array of values"
 CONSTANTS = "constants : learned numbers; by default what comes with the package"
 CATALOGUE = "catalogue : hardware to choose from; by default what comes with the package"
 
@@ -142,5 +143,5 @@ def docstring_of(one: Command) -> str:
     if one.constants:
         lines.append(CONSTANTS)
     if one.of_scenario:
-        lines.append(OPTIONS)
+        lines.append(VALUES if one.crosses else OPTIONS)
     return with_parameters(one.run.__doc__ or "", lines)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from perfmodel.core.errors import refusal
 from perfmodel.core.records.options import Axis, declared
 from perfmodel.hardware.catalogue.store import Catalogue
-from perfmodel.model.options.scenario import Scenario, by_field, field_of
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.setting.crossed import Crossed
 from perfmodel.model.setting.named import BY_ID, meaning_of
 from perfmodel.workloads import workload
 
@@ -34,26 +34,19 @@ PLACE: Final = _across("place")
 Axes = dict[str, tuple[Any, ...]]
 
 
-def axes(options: Mapping[str, Any], catalogue: Catalogue) -> tuple[Axes, tuple[str, ...]]:
+def axes(scenarios: Crossed, catalogue: Catalogue) -> tuple[Axes, tuple[str, ...]]:
     """Return every option of a scenario as a tuple of values, and notes on names that fit several things.
 
     Parameters
     ----------
-    options : a value, or a list, tuple, range or array of values, by the names of a ``Scenario`` or ``gpus``
+    scenarios : with the options that were given
     catalogue : where hardware is looked up
 
     Raises
     ------
-    InputError : an unknown option or name, a value of the wrong type, or an empty list
+    InputError : an unknown name of hardware, or several values of an option that takes one
     """
-    result: Axes = {}
-    known = by_field(options)
-    for key, given in options.items():
-        if (name := field_of(key)) not in known:
-            continue
-        result[name] = tuple(dict.fromkeys(_checked(key, value) for value in _values(given)))
-        if not result[name]:
-            raise refusal("sweep.no_value", key)
+    result = scenarios.options()
     if result.get("profile", (None,)) != (None,):
         result |= _from_profile(result)
     if len(result.get("calibration", (None,))) > 1:
@@ -63,7 +56,6 @@ def axes(options: Mapping[str, Any], catalogue: Catalogue) -> tuple[Axes, tuple[
     if result["local_batch_size"] != (None,) and result["global_batch_size"] != (None,):
         raise refusal("batch.exclusive_keys", "local_batch_size", "global_batch_size")
     notes = list(_by_id(result, catalogue))
-    _check_names(result)
     notes += [note for name in result["workload"] for note in workload(name, None).notes]
     return result, tuple(notes)
 
@@ -72,20 +64,6 @@ def is_number(name: str) -> bool:
     """Return whether the values of an option are numbers."""
     one = declared(Scenario).get(name)
     return one is not None and one.type in (int, float)
-
-
-def _values(given: Any) -> Iterable[Any]:
-    """Return the values of an option, for a single value a tuple of it."""
-    if hasattr(given, "tolist"):
-        given = given.tolist()
-    return given if isinstance(given, (list, tuple, range)) else (given,)
-
-
-def _checked(key: str, value: Any) -> Any:
-    """Return a value as a scenario has it; an InputError for an invalid one."""
-    if hasattr(value, "item"):
-        value = value.item()
-    return getattr(Scenario(**{key: value}), field_of(key))
 
 
 def _from_profile(result: Axes) -> Axes:
@@ -121,43 +99,6 @@ def _by_id(result: Axes, catalogue: Catalogue) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _check_names(result: Axes) -> None:
-    """Raise an InputError for unknown names; incompatible options are left out later instead."""
-    from perfmodel.hardware.software import parts
-    from perfmodel.hardware.storage import storage
-    from perfmodel.model.options.compression import parse_scheme
-    from perfmodel.workloads import workload
-
-    named: dict[str, Callable[[str], object]] = {
-        "compression": parse_scheme,
-        "framework": parts,
-        "storage": storage,
-        "workload": workload,
-        "jitter": _law,
-        "anchor": _anchor,
-        "profile": _profile,
-    }
-    for name, look_up in named.items():
-        for value in result[name]:
-            if value is not None:
-                look_up(value)
-
-
-def _law(spec: str) -> None:
-    """Check the name and parameters of a distribution."""
-    from perfmodel.equations.distributions import parse_distribution
-
-    if spec != "none":
-        parse_distribution(spec)
-
-
-def _anchor(spec: str) -> None:
-    """Check the format of an anchor."""
-    from perfmodel.model.setting.anchor import parse_anchors
-
-    parse_anchors(spec)
-
-
 def check_anchor_of_copies(spec: str | None) -> None:
     """Check that a sweep of data-parallel jobs supports an anchor.
 
@@ -167,10 +108,3 @@ def check_anchor_of_copies(spec: str | None) -> None:
     """
     if spec is not None and not spec.strip().endswith("@1"):
         raise refusal("sweep.anchor", "anchor", spec=spec)
-
-
-def _profile(path: str) -> None:
-    """Check that a profile can be read."""
-    from perfmodel.model.setting.profile import read_profile
-
-    read_profile(path)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,7 +22,8 @@ from perfmodel.decide.sweeps.parts import Parts, nothing_to_predict
 from perfmodel.decide.sweeps.shared import shares_out
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import Calibration, calibrated, constants_of
-from perfmodel.model.options.scenario import AnyScenario, Scenario, by_field, field_of, laid_over, options_of
+from perfmodel.model.options.scenario import AnyScenario, Scenario, field_of, laid_over, options_of
+from perfmodel.model.setting.crossed import Crossed
 from perfmodel.model.setting.link_caveats import cap_note
 from perfmodel.model.step.terms import only_of
 
@@ -59,27 +60,12 @@ def sweep(
     Raises
     ------
     InputError : an unknown option, name or column, or a value of the wrong type
-
-    Examples
-    --------
-    Two networks on 1 to 64 accelerators, over two links: 2 x 7 x 2 scenarios.
-
-    >>> scenarios = sweep(
-    ...     workload=["resnet50", "vgg16"],
-    ...     gpus=[1, 2, 4, 8, 16, 32, 64],
-    ...     inter_link=["ethernet-25g-tcp", "ib-edr-100g"],
-    ... )
-    >>> len(scenarios)
-    28
-    >>> table = scenarios.table()
-    >>> bool((table["iteration_time"] > 0).all())
-    True
     """
     expect(NAMES.or_none, columns=columns)
     if isinstance(scenario, Scenario):
         scenario = scenario.model_dump(exclude_unset=True)
-    table = laid_over({} if scenario is None else options_of(scenario), options)
-    return Sweep(table, Catalogue.of(catalogue), constants_of(constants), columns)
+    scenarios = Crossed(**laid_over({} if scenario is None else options_of(scenario), options))
+    return Sweep(scenarios, Catalogue.of(catalogue), constants_of(constants), columns)
 
 
 class Sweep(Table):
@@ -87,20 +73,18 @@ class Sweep(Table):
 
     def __init__(
         self,
-        options: dict[str, Any],
+        scenarios: Crossed,
         catalogue: Catalogue,
         constants: Calibration,
         columns: Sequence[str] | None = None,
     ) -> None:
-        self._axes, self.notes = axes(options, catalogue)
+        self._axes, self.notes = axes(scenarios, catalogue)
         """How ambiguous names were understood, and limits of machines."""
         self.notes += _caps(self._axes, catalogue)
         tries(len(self))
         (path,), profile = self._axes["calibration"], self._axes["profile"][0]
         self.notes += _measured_jobs(path)
-        scenario_columns = dict.fromkeys(
-            (*ALWAYS, *(name for name in Scenario.model_fields if name in by_field(options)))
-        )
+        scenario_columns = dict.fromkeys((*ALWAYS, *scenarios.options()))
         shared = shares_out(self._axes, catalogue)
         for anchor in () if shared else self._axes["anchor"]:
             check_anchor_of_copies(anchor)
@@ -118,6 +102,13 @@ class Sweep(Table):
         """The parts that processes evaluate."""
         self.refused: dict[str, int] = {}
         """Number of refused scenarios by reason; complete once the table was read."""
+
+    def with_columns(self, columns: Iterable[str]) -> Sweep:
+        """Return the same scenarios with other columns of their table; nothing is computed."""
+        other = copy(self)
+        other.columns = tuple(columns)
+        other.parts = Parts(self._axes, self.parts.catalogue, self.parts.constants, other.columns)
+        return other
 
     def __len__(self) -> int:
         """Return the number of crossed scenarios, including refused ones."""

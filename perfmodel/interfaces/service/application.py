@@ -146,7 +146,7 @@ async def _in_thread(settings: Settings, name: str, body: bytes) -> bytes:
 async def _stream_in_thread(settings: Settings, name: str, body: bytes, form: str) -> AsyncIterator[bytes]:
     """Return the parts of an answer, computed in a thread."""
     limits = (settings.seconds, settings.candidates)
-    return iterate_in_threadpool(await run_in_threadpool(stream_of, form, body, *limits))
+    return iterate_in_threadpool(await run_in_threadpool(stream_of, name, form, body, *limits))
 
 
 def _log(command: str, error: Exception) -> None:
@@ -177,8 +177,8 @@ async def _whole(parts: AsyncIterator[bytes], command: str, form: str) -> AsyncI
 
 
 def _form(command: Command, accepted: str) -> str:
-    """Return the media type of an answer: JSON, or of a sweep a requested stream."""
-    if command.name == "sweep":
+    """Return the media type of an answer: JSON, or a requested stream where the command has one."""
+    if command.parts is not None:
         for part in accepted.split(","):
             if (kind := part.partition(";")[0].strip().lower()) in (NDJSON, ARROW):
                 return kind

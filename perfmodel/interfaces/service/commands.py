@@ -21,7 +21,7 @@ from perfmodel.interfaces.service import answer_types as types
 from perfmodel.interfaces.service import answers
 from perfmodel.interfaces.service import other_requests as other
 from perfmodel.interfaces.service.batches import COMMON, error_row, is_batch, place_of_rows, rows_of
-from perfmodel.interfaces.service.fewer import too_many
+from perfmodel.interfaces.service.fewer import refuse_too_long, too_many
 from perfmodel.interfaces.service.problems import Mistake, Refused, below, refused, shown
 from perfmodel.interfaces.service.settings import Settings
 from perfmodel.interfaces.service.shares import WHOLE, Share
@@ -50,21 +50,14 @@ class Command(NamedTuple):
     cost: Cost
     examples: Mapping[str, Mapping[str, Any]]
     """Examples of bodies, by a short description."""
+    parts: Callable[[Any, Catalogue], Any] | None = None
+    """Function from a validated request to an answer that is read in parts, of a command with streams."""
 
 
 _EXAMPLES: dict[str, dict[str, dict[str, Any]]] = json.loads(
     Path(__file__).with_name("examples.json").read_text("utf-8")
 )
 _SUMMARIES = (
-    Command(
-        "sweep",
-        "Every combination of options given as lists.",
-        other.SweepRequest,
-        types.SweepAnswer,
-        answers.sweep,
-        "costly",
-        _EXAMPLES["sweep"],
-    ),
     Command(
         "validate",
         "The model against the measured runs that come with it.",
@@ -80,11 +73,25 @@ _SUMMARIES = (
 def _of_record(one: Record) -> Command:
     """Return the service's command for a command of the register."""
 
+    def run(request: Any, catalogue: Catalogue) -> Any:
+        return one.run(request, Context(catalogue))
+
     def answer(request: Any, catalogue: Catalogue) -> bytes:
-        result = one.run(request, Context(catalogue))
+        result = run(request, catalogue)
+        if one.streams:
+            refuse_too_long(result)
         return answers.written(result) if one.table is None else answers.encoded(one.table(result, request))
 
-    return Command(one.path, one.summary, body_of(one.request), one.answer_json, answer, one.cost, one.bodies)
+    return Command(
+        one.path,
+        one.summary,
+        body_of(one.request),
+        one.answer_json,
+        answer,
+        one.cost,
+        one.bodies,
+        run if one.streams else None,
+    )
 
 
 COMMANDS: dict[str, Command] = {each.name: each for each in _SUMMARIES} | {

@@ -61,7 +61,7 @@ def answer(settings: Settings, name: str, body: bytes, share: Share = WHOLE) -> 
 def stream(settings: Settings, name: str, body: bytes, form: str, path: str) -> bytes:
     """Write the answer of a command in parts to a named pipe; return nothing further."""
     with open(path, "wb") as pipe:
-        for part in stream_of(form, body, settings.seconds, settings.candidates):
+        for part in stream_of(name, form, body, settings.seconds, settings.candidates):
             pipe.write(part)
             pipe.flush()
     return b""

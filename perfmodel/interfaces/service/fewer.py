@@ -35,6 +35,20 @@ def too_many(error: TooManyCandidates, command: str, table: Mapping[str, Any]) -
     return Refused(words, [Mistake(field, shown(table[field]) if field else None, words)])
 
 
+def refuse_too_long(answer: Any) -> None:
+    """Refuse an answer of more rows than JSON of one piece may have.
+
+    Raises
+    ------
+    Refused : it has more; nothing of it was computed
+    """
+    from perfmodel.decide.sweeps.table import MOST_IN_JSON
+
+    if len(answer) > MOST_IN_JSON:
+        right = f"at most {MOST_IN_JSON:,}; a stream has any number: Accept: application/x-ndjson"
+        raise Refused(f"{len(answer):,} scenarios as JSON: {right}", [Mistake(None, len(answer), right)])
+
+
 def _field(command: str, table: Mapping[str, Any]) -> str | None:
     """Return the option to change: one on which candidates depend, or the longest list."""
     for name in _FIELDS.get(command, ()):

@@ -142,7 +142,7 @@ def _described(command: Command, components: dict[str, Any]) -> _Described:
         request, answer = batch.request, batch.answer
         examples |= BATCHES
     content: dict[str, Any] = {JSON: {"schema": answer, "examples": example_answers()[command.name]}}
-    if command.name == "sweep":
+    if command.parts is not None:
         content |= {
             kind: {"schema": {"type": "string", "description": words}} for kind, words in STREAMED.items()
         }

@@ -1,4 +1,4 @@
-"""A sweep as a stream: rows are sent as they are calculated, and memory does not grow with their number."""
+"""An answer as a stream: rows are sent as they are calculated, and memory does not grow with their number."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from perfmodel.core.errors import InputError, needed
 from perfmodel.core.files.attachments import only_attached
 from perfmodel.decide.sweeps import Sweep
 from perfmodel.hardware.catalogue.store import Catalogue
-from perfmodel.interfaces.service.answers import encoded, sweep_of
-from perfmodel.interfaces.service.commands import files_of, table_of
+from perfmodel.interfaces.service.answers import encoded
+from perfmodel.interfaces.service.commands import COMMANDS, Command, files_of, table_of
 from perfmodel.interfaces.service.fewer import too_many
-from perfmodel.interfaces.service.other_requests import SweepRequest
 from perfmodel.interfaces.service.problems import Refused, problem_of, refused, too_slow
 from perfmodel.interfaces.service.settings import Settings
 
@@ -32,14 +31,17 @@ STREAMED = {
 Parts = Iterator[bytes]
 
 
-def stream_of(kind: str, body: bytes, seconds: float, candidates: int = Settings.candidates) -> Parts:
-    """Return a sweep in parts, with the first part calculated.
+def stream_of(
+    name: str, kind: str, body: bytes, seconds: float, candidates: int = Settings.candidates
+) -> Parts:
+    """Return an answer in parts, with the first part calculated.
 
     The last part has the number of rows and of refused scenarios with reasons; or the error that cut the
     sweep off, which is raised too.
 
     Parameters
     ----------
+    name : of a command whose answer is read in parts
     kind : ``NDJSON``, a row on each line; ``ARROW``, the stream format of Arrow
     body : of the request
     seconds : time limit of the whole stream
@@ -47,24 +49,25 @@ def stream_of(kind: str, body: bytes, seconds: float, candidates: int = Settings
 
     Raises
     ------
-    Refused : an invalid sweep, or one without a scenario that can be predicted
+    Refused : a body that is not valid for the command, or without a scenario that can be predicted
     """
     end = time.monotonic() + seconds
-    table = table_of(body)
-    chunks = _chunks(table, candidates)
+    command, table = COMMANDS[name], table_of(body)
+    chunks = _chunks(command, table, candidates)
     try:
         sweep, chunk = next(chunks)
         form: _Lines | _Arrow = _FORMS[kind](sweep)
-        return _parts(form, form.rows(chunk), table, chunks, end, seconds)
+        return _parts(form, form.rows(chunk), command, table, chunks, end, seconds)
     except InputError as error:
-        raise refused(error, table, SweepRequest) from None
+        raise refused(error, table, command.request) from None
     except TooManyCandidates as error:
-        raise too_many(error, "sweep", table) from None
+        raise too_many(error, name, table) from None
 
 
 def _parts(
     form: _Lines | _Arrow,
     part: bytes,
+    command: Command,
     table: dict[str, Any],
     chunks: Iterator[tuple[Sweep, Any]],
     end: float,
@@ -78,19 +81,20 @@ def _parts(
                 raise Refused(too_slow(seconds), status=504)
             yield form.rows(chunk)
     except InputError as error:
-        refusal = refused(error, table, SweepRequest)
+        refusal = refused(error, table, command.request)
         yield form.last(ERROR, problem_of(refusal))
         raise refusal from None
     yield form.last(END, {"rows": form.count, **form.sweep.summary()})
 
 
-def _chunks(table: dict[str, Any], candidates: int) -> Iterator[tuple[Sweep, Any]]:
-    """Yield the sweep and each part of its table; no files of the server are opened meanwhile."""
+def _chunks(command: Command, table: dict[str, Any], candidates: int) -> Iterator[tuple[Sweep, Any]]:
+    """Yield the answer and each part of its table; no files of the server are opened meanwhile."""
     files = files_of(table)
     with only_attached(files), at_most(candidates):
-        request = SweepRequest(**table)
+        request = command.request(**table)
         catalogue = Catalogue.with_tables(request.specs) if request.specs else Catalogue.built_in()
-        sweep = sweep_of(request, catalogue)
+        assert command.parts is not None  # the caller's form of an answer is one that the command has
+        sweep = command.parts(request, catalogue)
         chunks = sweep.chunks()
         chunk = next(chunks, None)
     while chunk is not None:
