@@ -90,7 +90,7 @@ class OwnEffects(NamedTuple):
         """Variance that runs on one accelerator may share, over that of their intervals."""
         return sum(self.components[name] for name in COMPONENTS)
 
-    def settles(self, on: EffectInputs, communication: Real, several: Real) -> Real:
+    def removed_share(self, on: EffectInputs, communication: Real, several: Real) -> Real:
         """Return the share of a job's shareable error variance that the runs remove, from 0 to 1.
 
         Parameters
@@ -117,7 +117,7 @@ class OwnEffects(NamedTuple):
 
         Parameters
         ----------
-        share : result of ``settles`` for the job
+        share : result of ``removed_share`` for the job
         least : result of ``least_variance`` for the job
         deviation : standard deviation of the logarithmic error of the interval without the runs
 
@@ -142,11 +142,6 @@ def fingerprint(content: bytes) -> str:
 def seal(table: Mapping[str, Any]) -> str:
     """Return the checksum of a file's table, without the checksum itself."""
     return fingerprint(json.dumps(table, sort_keys=True).encode())
-
-
-def is_own(table: object) -> bool:
-    """Whether the table of a JSON file holds effects of own runs."""
-    return isinstance(table, dict) and table.get("kind") == KIND
 
 
 def effects_of(table: Mapping[str, Any], path: Path | str, base: str) -> OwnEffects:

@@ -124,7 +124,7 @@ def _size(pixels: float) -> str:
     return f"{side} x {side} pixels" if side * side == pixels else f"{pixels:,.0f} pixels"
 
 
-def fed(workload: Workload, scenario: Scenario, warnings: list[str]) -> Workload:
+def with_scenario_data(workload: Workload, scenario: Scenario, warnings: list[str]) -> Workload:
     """Return a workload with the data of a scenario; warn of other sample sizes and options without effect.
 
     Raises
@@ -138,17 +138,17 @@ def fed(workload: Workload, scenario: Scenario, warnings: list[str]) -> Workload
     if scenario.input == "synthetic":
         if _of_real_input(scenario) != _USUAL:
             idle = [name for name in OF_REAL_INPUT if getattr(scenario, name) != _FIELDS[name].default]
-            options = " and ".join(written(name, getattr(scenario, name)) for name in idle)
+            options = " and ".join(option_name(name, getattr(scenario, name)) for name in idle)
             warnings.append(f"{options} without effect: samples are synthetic; --input real reads them")
     elif not workload.stored_bytes and scenario.profile is None:
         raise unknown_samples(workload)
     return workload
 
 
-def written(name: str, value: object) -> str:
+def option_name(name: str, value: object) -> str:
     """Return an option's name on the command line; ``--no-NAME`` for a switch that is off.
 
-    >>> written("decode_rate", 100.0), written("pinned_memory", False)
+    >>> option_name("decode_rate", 100.0), option_name("pinned_memory", False)
     ('--decode-rate', '--no-pinned-memory')
     """
     return f"--{'no-' if value is False else ''}{name.replace('_', '-')}"
@@ -170,7 +170,7 @@ def is_encoded(workload: Workload, scenario: Scenario) -> bool:
     return workload.sample == "image" if scenario.dataset is None else data_set(scenario.dataset).encoded
 
 
-def decoding(workload: Workload, scenario: Scenario) -> float | None:
+def stated_decode_rate(workload: Workload, scenario: Scenario) -> float | None:
     """Return the samples/s that one loader worker decodes; None for the calibrated rate of images.
 
     The scenario's rate takes precedence over its decoder's; infinite for samples that need no decoding.

@@ -17,7 +17,7 @@ from perfmodel.hardware.placement import domains, is_slice, nodes_filled
 from perfmodel.hardware.releases import release
 from perfmodel.hardware.software import Release, learned_year, parts
 from perfmodel.model.fitted.calibration import calibration
-from perfmodel.model.input.data import decoding, fed
+from perfmodel.model.input.data import stated_decode_rate, with_scenario_data
 from perfmodel.model.input.loading import feed, loader_workers, storage_of
 from perfmodel.model.options.compression import Scheme, compression_of
 from perfmodel.model.options.overlap import usual_overlap
@@ -182,7 +182,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     for one in meant:
         taken.append(default(one.option, one.id))
         warnings.append(str(one))
-    workload = fed(network(scenario.workload, scenario.sequence_length), scenario, warnings)
+    workload = with_scenario_data(network(scenario.workload, scenario.sequence_length), scenario, warnings)
     warnings += workload.notes
     if scenario.sequence_length is None and workload.sequence_length:
         taken.append(default("sequence-length", workload.sequence_length))
@@ -303,7 +303,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         scaling=scaling,
         loader_workers=loader_workers(scenario, node, per_node, profile, taken.take, warnings),
         storage=storage_of(scenario, taken.take),
-        decode_rate=decoding(workload, scenario),
+        decode_rate=stated_decode_rate(workload, scenario),
         feed=feed(scenario, workload, node, accelerator, warnings),
         defaults=tuple(taken),
         warnings=tuple(warnings),

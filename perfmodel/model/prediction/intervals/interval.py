@@ -231,7 +231,7 @@ def alone_of(
         return Alone(alone, alone)
     of_one = result | dict.fromkeys(NOT_COMPUTING, 0.0)
     if constants.own is not None:
-        of_one[OWN] = constants.own.settles(conditions(setting), 0.0, 0.0)
+        of_one[OWN] = constants.own.removed_share(conditions(setting), 0.0, 0.0)
     near, far, *_ = factors(of_one, mode, constants)
     return Alone(alone / near, alone / far)
 

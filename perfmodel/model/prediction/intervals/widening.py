@@ -15,7 +15,7 @@ from perfmodel.model.step.layer_rates import conditions, unit
 from perfmodel.model.step.terms import of_kind
 
 OWN, LEAST = "own runs", "least variance"
-"""Keys of the strengths: the results of ``OwnEffects.settles`` and ``least_variance``."""
+"""Keys of the strengths: the results of ``OwnEffects.removed_share`` and ``least_variance``."""
 AGAIN = "measured itself"
 """Key of the standard deviation of a measured job's log time between repeats."""
 OPEN = "left to defaults"
@@ -96,7 +96,7 @@ def strengths(
         result[AGAIN] = setting.repeat.noise
     if constants.own is not None:
         effects = conditions(setting)
-        result[OWN] = constants.own.settles(effects, communication, several)
+        result[OWN] = constants.own.removed_share(effects, communication, several)
         result[LEAST] = constants.own.least_variance(effects)
     return result
 
