@@ -59,6 +59,7 @@ def saved_case(path: Path, catalogue: Catalogue | None = None, conditions: Condi
 
 
 def _refuse(constant: str) -> float:
+    """Raise a ValueError for NaN and infinities, which JSON does not have."""
     raise ValueError(constant)
 
 

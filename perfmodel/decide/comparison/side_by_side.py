@@ -95,6 +95,7 @@ class Comparison(BaseModel, Table):
         return [self._record(row) for row in self.rows]
 
     def _record(self, row: Row) -> Record:
+        """Return a row as a record: values, then differences and relative changes by case."""
         record: Record = {"quantity": row.quantity, "unit": row.unit}
         record |= dict(zip(self.names, row.values, strict=True))
         changes = zip(self.names[1:], row.differences[1:], row.relative[1:], strict=True)
@@ -254,4 +255,5 @@ def _per_hour(nodes: int, price: dict[str, Any] | None, servers: dict[str, Any] 
 
 
 def _scaled(value: float | None, factor: float) -> float | None:
+    """Return a value times a factor; None for None."""
     return None if value is None else value * factor

@@ -81,6 +81,7 @@ class Work:
     def _batches(
         self, fixed: Mapping[str, Any], axes: Axes, world_size: int
     ) -> tuple[Batches | None, list[tuple[int, str]]]:
+        """Resolve every crossed batch; return the accepted ones and the refused ones with the reason."""
         settings: list[Setting] = []
         refused: list[tuple[int, str]] = []
         for values in itertools.product(*(axes[name] for name in PLAN)):
@@ -117,6 +118,7 @@ class Work:
         ), refused
 
     def _computation(self, setting: Setting, batches: list[tuple[int, float]], by_layer: bool) -> Computation:
+        """Return the times of batches on one accelerator, as columns; by layer where overlap needs them."""
         micro, steps = _columns(batches)
         work = computation_of(setting, micro, self._constants, steps[:, 0], by_layer)
         times: tuple[Any, ...] = work

@@ -227,6 +227,7 @@ class Sweep(Table):
         return write_parquet(path, self._axes, self.columns, self.chunks())
 
     def _joined(self, path: str, suffix: str, jobs: int) -> int:
+        """Write one file by several processes; return the number of rows."""
         from perfmodel.decide.sweeps.joined import write_joined
 
         rows, self.refused = write_joined(self.parts, path, suffix, jobs)

@@ -54,9 +54,11 @@ class _Commands(click.Group):
     """The group of all commands, imported by name; errors take one or two lines and exit code 2."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command by its name; None for an unknown one."""
         return command_of(cmd_name) if cmd_name in COMMANDS else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -76,6 +78,7 @@ class _Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command of a command line; an unknown one, or an option given twice, is an error."""
         if args and not args[0].startswith("-") and args[0] not in COMMANDS:
             raise unknown_name("command", args[0], COMMANDS)
         name, command, rest = super().resolve_command(ctx, args)

@@ -41,6 +41,7 @@ class _List(Described):
     kind: Kind = same_as(SpecsRequest)
 
     def request(self) -> SpecsRequest:
+        """Return the request."""
         return SpecsRequest.model_construct(kind=self.kind)
 
 
@@ -55,6 +56,7 @@ class _Show(Described):
     name: str
 
     def request(self) -> SpecsRequest:
+        """Return the request."""
         return SpecsRequest.model_construct(name=self.name)
 
 

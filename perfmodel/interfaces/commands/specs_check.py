@@ -27,6 +27,7 @@ class _Typed(SpecsCheckRequest):
     everything: Annotated[bool, OptionInfo(name="all", denied=False)] = False
 
     def request(self) -> "_Typed":
+        """Return the request itself, with the findings to print."""
         return self
 
 

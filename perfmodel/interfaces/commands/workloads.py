@@ -48,6 +48,7 @@ class _List(Described):
     word: str | None = same_as(WorkloadsRequest)
 
     def request(self) -> WorkloadsRequest:
+        """Return the request."""
         return WorkloadsRequest.model_construct(word=self.word)
 
 
@@ -63,6 +64,7 @@ class _Show(Described):
     sequence_length: int | None = same_as(Scenario)
 
     def request(self) -> WorkloadsRequest:
+        """Return the request."""
         return WorkloadsRequest.model_construct(name=self.name, sequence_length=self.sequence_length)
 
 
@@ -72,6 +74,7 @@ class _Recipes(Described):
     word: str | None = same_as(WorkloadsRequest)
 
     def request(self) -> WorkloadsRequest:
+        """Return the request."""
         return WorkloadsRequest.model_construct(word=self.word, recipes=True)
 
 
