@@ -227,7 +227,7 @@ def test_every_public_name_has_its_page_with_what_it_answers():
     assert {f"reference/python/{name}.rst" for name in perfmodel.__all__} < set(made)
     collective = made["reference/python/collective.rst"]
     assert "] = 'all-reduce',\n       *,\n       ranks: int,\n" in collective
-    assert "``lower_bound`` : ``float``\n   No algorithm" in collective
+    assert "``lower_bound`` : ``float``\n   Lower bound of the time" in collective
     assert "model_validate" not in collective
 
 
@@ -249,7 +249,7 @@ def test_every_field_of_the_python_reference_says_what_it_is():
     bare = re.compile(r"^(``\w+`` : ``.*``)\n   \\\n", re.MULTILINE)
     assert not {name: bare.findall(text) for name, text in made.items() if bare.search(text)}
     assert (
-        "``tokens_per_second`` : ``float | None``\n   Where samples are sequences [1/s]."
+        "``tokens_per_second`` : ``float | None``\n   Tokens per second, if samples are sequences [1/s]."
         in (made["reference/python/Prediction.rst"])
     )
 
@@ -268,7 +268,7 @@ def test_each_command_of_the_service_has_its_schema():
         assert json.loads(made[f"{file}.json"])["command"] == name
     predict = made["reference/http/predict.rst"]
     assert '``workload`` : string, else ``"resnet50"``\n   Network' in predict
-    assert "``iteration_time`` : number\n   One optimizer update" in predict
+    assert "``iteration_time`` : number\n   Wall-clock time of one optimizer update" in predict
     assert "The answer:\n" in predict
     assert '    "iteration_time": 0.' in predict
     assert "Of each list and table the first" in made["reference/http/explain.rst"]

@@ -27,8 +27,6 @@ CONDITIONS = ("region", "service_years", "used_fraction", "electricity_price", "
 """Conditions that change the cost of a fleet; others have no effect."""
 MOST_LEVELS = 3
 """Levels of switches in a fat tree."""
-
-
 OPTIONS = {
     "prices": "--price",
     "purchase_prices": "--purchase-price",
