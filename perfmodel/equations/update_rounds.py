@@ -163,9 +163,7 @@ def repeated_time(workers: Real, gradients_per_update: Real, time: Real) -> Real
 def discarded_time(repeated_time: Real, counted_time: Real, wait: Real, queued_wait: Real) -> Real:
     r"""What waiting for the K-th gradient, and gradients that come to nothing, add to a round.
 
-    .. math:: T = \max\left(0,\; t_r - t_k + \min(w, w_q)\right)
-
-    Never negative; where nothing is discarded, rounding alone would make it so.
+    .. math:: T = t_r - t_k + \min(w, w_q)
 
     Parameters
     ----------
@@ -185,7 +183,7 @@ def discarded_time(repeated_time: Real, counted_time: Real, wait: Real, queued_w
     >>> discarded_time(120, 90, 10, 6)
     36
     """
-    return ops.maximum(0, repeated_time - counted_time + ops.minimum(wait, queued_wait))
+    return repeated_time - counted_time + ops.minimum(wait, queued_wait)
 
 
 @formula(cites="dutta2018")

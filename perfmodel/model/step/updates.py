@@ -254,6 +254,7 @@ def update_wait(setting: Setting, work: Computation, exposed: Any, constants: Ca
     wait = waiting_time(again, ops.minimum(round_means.update, round_means.factor))
     queued = queue_behind_wait(wait, push_share(setting), exposed, n)
     lost = discarded_time(again, counted(setting, busy, constants), wait, queued)
+    lost = ops.where(lost < 0, 0.0, lost)  # where nothing is discarded, rounding may leave less
     return lost if np.all(barrier) else np.where(barrier, lost, idle)
 
 
