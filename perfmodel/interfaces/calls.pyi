@@ -1,6 +1,7 @@
 """Made by ``python -m perfmodel.interfaces.stub`` from the register of commands."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from perfmodel.core.files.tables import Report
 from perfmodel.decide.comparison import Comparison
 from perfmodel.decide.explanations.citations import Citations
@@ -84,7 +85,7 @@ def check_quote(
         *,
         examples: bool = ...,
         where: str = ...,
-        calibration: str | None = ...,
+        calibration: str | Path | None = ...,
         catalogue: Catalogue | None = ...,
     ) -> QuoteAnswer | ExampleQuotes:
     """Check every claim of a quote against physics, the model's 80 % interval and measured runs.
@@ -994,7 +995,7 @@ class Calls:
         *,
         examples: bool = ...,
         where: str = ...,
-        calibration: str | None = ...,
+        calibration: str | Path | None = ...,
     ) -> QuoteAnswer | ExampleQuotes: ...
 
     def cite(

@@ -81,7 +81,8 @@ class Command:
     about: str = ""
     """More than the summary, for its help."""
     several: str = ""
-    """Field on which it hangs which of two answers there is: that of a list, or of ``all``, is the second."""
+    """Field on which it hangs which answer there is: that of a list, or of ``all``, is the second of two; of
+    other words each has its own, in their order."""
     json: tuple[str, ...] = ()
     """Types of the answer's JSON, as ``module:name``, where those are not the types of the answer."""
     read: Callable[[Any, Any], Any] | None = None
@@ -89,7 +90,8 @@ class Command:
     forms: Mapping[str, Form] = field(default_factory=lambda: TABLE)
     """What the shell prints for programs, by the name of the option."""
     writes: Mapping[str, Writes] = field(default_factory=dict)
-    """Files that the shell also writes, by the name of the option."""
+    """Files that the shell also writes, by the name of the option; where what the shell takes has a field of
+    that name, the field has the file, and the request that it makes says what is written."""
     status: Callable[[Any], int] = lambda answer: 0
     """Exit code of the shell for an answer."""
     typed: type[Described] | None = None

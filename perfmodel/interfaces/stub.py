@@ -20,6 +20,7 @@ HEAD = '"""Made by ``python -m perfmodel.interfaces.stub`` from the register of 
 ALWAYS = (
     "collections.abc.Mapping",
     "collections.abc.Sequence",
+    "pathlib.Path",
     "perfmodel.model.options.keywords.Options",
     "perfmodel.model.options.keywords.SizedOptions",
     "typing.Any",
@@ -63,6 +64,8 @@ def _calls(one: Command) -> list[tuple[str, list[Parameter], str]]:
     field = one.fields[one.several]
     others = tuple(word for word in field.choices if word != ALL)
     kinds: Any = (float | str, MANY) if field.info.several else (Literal[others], Literal[ALL])
+    if ALL not in field.choices and field.choices:
+        kinds = [Literal[word] for word in field.choices]
 
     def of(kind: Any) -> list[Parameter]:
         default = field.default if field.default in get_args(kind) else Parameter.empty

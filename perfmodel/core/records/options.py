@@ -52,7 +52,7 @@ class OptionInfo(NamedTuple):
     commas: bool = False
     """Whether a value may hold commas; a sweep then takes each value by an option of its own."""
     file: bool = False
-    """Whether the value names a file, for which a page takes an upload instead."""
+    """Whether the value names a file, which Python also takes as a ``Path``, and a page as an upload."""
     law: bool = False
     """Whether the value is a law of times, which may name a file: ``empirical:FILE``."""
     denied: bool = True

@@ -41,7 +41,7 @@ def option_of(one: Declared, many: bool = False, **changed: Any) -> Callable[[_C
         "type": None if one.type is bool else (types_of if many or one.many else type_of)(one),
         "help": f"{words}  [default: {usual}]" if usual and not many else words,
         "default": None,
-        "metavar": "FILE" if one.info.file else None,
+        "metavar": "FILE" if one.info.file else one.info.form or None,
         "label": one.label,
         "offers": one.info.offers,
         "heading": one.heading,
