@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from perfmodel.interfaces.api.calibrate import calibrate
     from perfmodel.interfaces.api.fleets import fleets
     from perfmodel.interfaces.api.plan import plan
-    from perfmodel.interfaces.api.validate import validate
     from perfmodel.interfaces.calls import (
         adaptive_synchrony,
         check_quote,
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
         emulate,
         enough,
         explain,
+        explain_row,
         layouts,
         learning_rate,
         model_parallel,
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         stragglers,
         trace_diff,
         trace_summary,
+        validate,
     )
     from perfmodel.interfaces.client import Client
     from perfmodel.interfaces.reports.write import write_report
@@ -78,6 +79,7 @@ __all__ = [
     "emulate",
     "enough",
     "explain",
+    "explain_row",
     "fleets",
     "layouts",
     "learning_rate",
@@ -120,6 +122,7 @@ _HOMES = {
     "emulate": "perfmodel.interfaces.calls",
     "enough": "perfmodel.interfaces.calls",
     "explain": "perfmodel.interfaces.calls",
+    "explain_row": "perfmodel.interfaces.calls",
     "fleets": "perfmodel.interfaces.api.fleets",
     "layouts": "perfmodel.interfaces.calls",
     "learning_rate": "perfmodel.interfaces.calls",
@@ -138,7 +141,7 @@ _HOMES = {
     "sweep": "perfmodel.decide.sweeps",
     "trace_diff": "perfmodel.interfaces.calls",
     "trace_summary": "perfmodel.interfaces.calls",
-    "validate": "perfmodel.interfaces.api.validate",
+    "validate": "perfmodel.interfaces.calls",
     "workload": "perfmodel.workloads",
     "write_report": "perfmodel.interfaces.reports.write",
 }

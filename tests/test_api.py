@@ -41,6 +41,7 @@ CALLS = {
     "enough": "enough('servers', gpus=16, strategy='parameter-server', values=[1, 2])",
     "downpour": "downpour(replicas=4, step_time=0.1)",
     "model_parallel": "model_parallel('image', [81])",
+    "explain_row": "explain_row('titan-0006')",
     "validate": "validate('collectives')",
     "calibrate": "calibrate(times=TIMES, local_batch_size=32)",
     "check_quote": "check_quote('dgx-a100-petaflops')",

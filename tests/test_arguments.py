@@ -42,6 +42,7 @@ WORKS: dict[str, dict[str, Any]] = {
     "collective": {"ranks": 8, "size": "1MB", "node": "dgx-1v"},
     "compare": {},
     "explain": {},
+    "explain_row": {"row": "titan-0006"},
     "sensitivity": {"gpus": 16},
     "specs": {},
     "layouts": {"workload": "llama-3-8b", "gpus": 8, "node": "dgx-h100", "global_batch_size": 8},

@@ -7,14 +7,17 @@ from perfmodel.decide.comparison import Comparison
 from perfmodel.decide.explanations.citations import Citations
 from perfmodel.decide.explanations.write import Explanation
 from perfmodel.decide.quote.answer import ExampleQuotes, QuoteAnswer
+from perfmodel.decide.quote.published import ClaimValidation
 from perfmodel.decide.sensitivity.sensitivity_tables import SensitivityReport
 from perfmodel.decide.sensitivity.until import Enough
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.sgd_variants import StragglerPrediction
+from perfmodel.evidence.explained_rows import ExplainedRows
 from perfmodel.evidence.recipe_rows import Recipes
 from perfmodel.evidence.spec_quality import Findings
 from perfmodel.evidence.traces.answer import TraceDifference, TraceSummary
 from perfmodel.evidence.traces.emulate import Emulation
+from perfmodel.evidence.validation import CollectiveValidation, MlperfValidation, TrainingValidation, TransformerValidation
 from perfmodel.hardware.accelerator import Accelerator
 from perfmodel.hardware.catalogue.kinds import SpecList
 from perfmodel.hardware.catalogue.store import Catalogue
@@ -504,6 +507,36 @@ def explain(
     'iteration_time'
     """
 
+def explain_row(
+        row: str,
+        *,
+        kind: Literal['training', 'transformers', 'collectives', 'mlperf', 'memory'] | None = ...,
+        data: str | Path | None = ...,
+        catalogue: Catalogue | None = ...,
+    ) -> ExplainedRows:
+    """Explain a measured row: what it states, how that was read, what was assumed, and what came of it.
+
+    Of a run whose time and memory were both published there are two rows.
+
+    Parameters
+    ----------
+    row : Its id.
+    kind : What was measured.  [default: whichever has the id; of a file, the one with its column of ids, or training]
+    data : CSV of measured rows.  [default: those that come with the package, held-out rows too]
+    catalogue : hardware to choose from; by default what comes with the package
+
+    Raises
+    ------
+    InputError : an unknown kind or row; a file that cannot be read
+
+    Examples
+    --------
+    >>> from perfmodel import explain_row
+    >>> (explained,) = explain_row("titan-0006").rows
+    >>> explained.readings[0].read_as, explained.outcome.holds_80
+    ('torchtitan of 2024', True)
+    """
+
 def layouts(
         workload: str,
         *,
@@ -944,6 +977,186 @@ def trace_summary(
     0.0001
     """
 
+@overload
+def validate(
+        kind: Literal['training'] = ...,
+        *,
+        mode: Literal['specs', 'anchored', 'anchored-machine'] = ...,
+        data: str | Path | None = ...,
+        out_of_sample: bool = ...,
+        jobs: int = ...,
+        catalogue: Catalogue | None = ...,
+    ) -> TrainingValidation:
+    """Predict measured runs and compare: signed errors, next to a naive answer's.
+
+    Collectives and claims have no anchor; claims, of which nothing is learned, take no data; neither they nor
+    mlperf are predicted out of sample.
+
+    Parameters
+    ----------
+    kind : What was measured; transformers under any parallelism; mlperf is time to train, claims are figures others published.  [default: training]
+    mode : Predict from specs alone, or from the measured iteration of one accelerator, of transformers of another run; training on several machines also from that of one of them.  [default: specs]
+    data : CSV of measured runs; of training also a file that calibrate learns from.  [default: those that come along]
+    out_of_sample : Predict each source by a fit to all the others. Of training that takes some 40 s on one core, of other kinds up to 5; a service that allows less answers 504.
+    jobs : [1] Processes of out_of_sample, of training; the answer is the same. A service starts one.  [default: 1]
+    catalogue : hardware to choose from; by default what comes with the package
+
+    Raises
+    ------
+    InputError : an unknown kind or mode; a file that cannot be read
+
+    Examples
+    --------
+    >>> from perfmodel import validate
+    >>> found = validate("collectives")
+    >>> found.errors.median_absolute_error < found.naive.median_absolute_error
+    True
+    """
+
+@overload
+def validate(
+        kind: Literal['transformers'],
+        *,
+        mode: Literal['specs', 'anchored', 'anchored-machine'] = ...,
+        data: str | Path | None = ...,
+        out_of_sample: bool = ...,
+        jobs: int = ...,
+        catalogue: Catalogue | None = ...,
+    ) -> TransformerValidation:
+    """Predict measured runs and compare: signed errors, next to a naive answer's.
+
+    Collectives and claims have no anchor; claims, of which nothing is learned, take no data; neither they nor
+    mlperf are predicted out of sample.
+
+    Parameters
+    ----------
+    kind : What was measured; transformers under any parallelism; mlperf is time to train, claims are figures others published.  [default: training]
+    mode : Predict from specs alone, or from the measured iteration of one accelerator, of transformers of another run; training on several machines also from that of one of them.  [default: specs]
+    data : CSV of measured runs; of training also a file that calibrate learns from.  [default: those that come along]
+    out_of_sample : Predict each source by a fit to all the others. Of training that takes some 40 s on one core, of other kinds up to 5; a service that allows less answers 504.
+    jobs : [1] Processes of out_of_sample, of training; the answer is the same. A service starts one.  [default: 1]
+    catalogue : hardware to choose from; by default what comes with the package
+
+    Raises
+    ------
+    InputError : an unknown kind or mode; a file that cannot be read
+
+    Examples
+    --------
+    >>> from perfmodel import validate
+    >>> found = validate("collectives")
+    >>> found.errors.median_absolute_error < found.naive.median_absolute_error
+    True
+    """
+
+@overload
+def validate(
+        kind: Literal['collectives'],
+        *,
+        mode: Literal['specs', 'anchored', 'anchored-machine'] = ...,
+        data: str | Path | None = ...,
+        out_of_sample: bool = ...,
+        jobs: int = ...,
+        catalogue: Catalogue | None = ...,
+    ) -> CollectiveValidation:
+    """Predict measured runs and compare: signed errors, next to a naive answer's.
+
+    Collectives and claims have no anchor; claims, of which nothing is learned, take no data; neither they nor
+    mlperf are predicted out of sample.
+
+    Parameters
+    ----------
+    kind : What was measured; transformers under any parallelism; mlperf is time to train, claims are figures others published.  [default: training]
+    mode : Predict from specs alone, or from the measured iteration of one accelerator, of transformers of another run; training on several machines also from that of one of them.  [default: specs]
+    data : CSV of measured runs; of training also a file that calibrate learns from.  [default: those that come along]
+    out_of_sample : Predict each source by a fit to all the others. Of training that takes some 40 s on one core, of other kinds up to 5; a service that allows less answers 504.
+    jobs : [1] Processes of out_of_sample, of training; the answer is the same. A service starts one.  [default: 1]
+    catalogue : hardware to choose from; by default what comes with the package
+
+    Raises
+    ------
+    InputError : an unknown kind or mode; a file that cannot be read
+
+    Examples
+    --------
+    >>> from perfmodel import validate
+    >>> found = validate("collectives")
+    >>> found.errors.median_absolute_error < found.naive.median_absolute_error
+    True
+    """
+
+@overload
+def validate(
+        kind: Literal['mlperf'],
+        *,
+        mode: Literal['specs', 'anchored', 'anchored-machine'] = ...,
+        data: str | Path | None = ...,
+        out_of_sample: bool = ...,
+        jobs: int = ...,
+        catalogue: Catalogue | None = ...,
+    ) -> MlperfValidation:
+    """Predict measured runs and compare: signed errors, next to a naive answer's.
+
+    Collectives and claims have no anchor; claims, of which nothing is learned, take no data; neither they nor
+    mlperf are predicted out of sample.
+
+    Parameters
+    ----------
+    kind : What was measured; transformers under any parallelism; mlperf is time to train, claims are figures others published.  [default: training]
+    mode : Predict from specs alone, or from the measured iteration of one accelerator, of transformers of another run; training on several machines also from that of one of them.  [default: specs]
+    data : CSV of measured runs; of training also a file that calibrate learns from.  [default: those that come along]
+    out_of_sample : Predict each source by a fit to all the others. Of training that takes some 40 s on one core, of other kinds up to 5; a service that allows less answers 504.
+    jobs : [1] Processes of out_of_sample, of training; the answer is the same. A service starts one.  [default: 1]
+    catalogue : hardware to choose from; by default what comes with the package
+
+    Raises
+    ------
+    InputError : an unknown kind or mode; a file that cannot be read
+
+    Examples
+    --------
+    >>> from perfmodel import validate
+    >>> found = validate("collectives")
+    >>> found.errors.median_absolute_error < found.naive.median_absolute_error
+    True
+    """
+
+@overload
+def validate(
+        kind: Literal['claims'],
+        *,
+        mode: Literal['specs', 'anchored', 'anchored-machine'] = ...,
+        data: str | Path | None = ...,
+        out_of_sample: bool = ...,
+        jobs: int = ...,
+        catalogue: Catalogue | None = ...,
+    ) -> ClaimValidation:
+    """Predict measured runs and compare: signed errors, next to a naive answer's.
+
+    Collectives and claims have no anchor; claims, of which nothing is learned, take no data; neither they nor
+    mlperf are predicted out of sample.
+
+    Parameters
+    ----------
+    kind : What was measured; transformers under any parallelism; mlperf is time to train, claims are figures others published.  [default: training]
+    mode : Predict from specs alone, or from the measured iteration of one accelerator, of transformers of another run; training on several machines also from that of one of them.  [default: specs]
+    data : CSV of measured runs; of training also a file that calibrate learns from.  [default: those that come along]
+    out_of_sample : Predict each source by a fit to all the others. Of training that takes some 40 s on one core, of other kinds up to 5; a service that allows less answers 504.
+    jobs : [1] Processes of out_of_sample, of training; the answer is the same. A service starts one.  [default: 1]
+    catalogue : hardware to choose from; by default what comes with the package
+
+    Raises
+    ------
+    InputError : an unknown kind or mode; a file that cannot be read
+
+    Examples
+    --------
+    >>> from perfmodel import validate
+    >>> found = validate("collectives")
+    >>> found.errors.median_absolute_error < found.naive.median_absolute_error
+    True
+    """
+
 def networks(
         word: str | None = ...,
         *,
@@ -1119,6 +1332,14 @@ class Calls:
         **options: Unpack[SizedOptions],
     ) -> Explanation: ...
 
+    def explain_row(
+        self,
+        row: str,
+        *,
+        kind: Literal['training', 'transformers', 'collectives', 'mlperf', 'memory'] | None = ...,
+        data: str | Path | None = ...,
+    ) -> ExplainedRows: ...
+
     def layouts(
         self,
         workload: str,
@@ -1251,6 +1472,61 @@ class Calls:
         local_batch_size: int | None = ...,
         precision: Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8'] | None = ...,
     ) -> TraceSummary: ...
+
+    @overload
+    def validate(
+        self,
+        kind: Literal['training'] = ...,
+        *,
+        mode: Literal['specs', 'anchored', 'anchored-machine'] = ...,
+        data: str | Path | None = ...,
+        out_of_sample: bool = ...,
+        jobs: int = ...,
+    ) -> TrainingValidation: ...
+
+    @overload
+    def validate(
+        self,
+        kind: Literal['transformers'],
+        *,
+        mode: Literal['specs', 'anchored', 'anchored-machine'] = ...,
+        data: str | Path | None = ...,
+        out_of_sample: bool = ...,
+        jobs: int = ...,
+    ) -> TransformerValidation: ...
+
+    @overload
+    def validate(
+        self,
+        kind: Literal['collectives'],
+        *,
+        mode: Literal['specs', 'anchored', 'anchored-machine'] = ...,
+        data: str | Path | None = ...,
+        out_of_sample: bool = ...,
+        jobs: int = ...,
+    ) -> CollectiveValidation: ...
+
+    @overload
+    def validate(
+        self,
+        kind: Literal['mlperf'],
+        *,
+        mode: Literal['specs', 'anchored', 'anchored-machine'] = ...,
+        data: str | Path | None = ...,
+        out_of_sample: bool = ...,
+        jobs: int = ...,
+    ) -> MlperfValidation: ...
+
+    @overload
+    def validate(
+        self,
+        kind: Literal['claims'],
+        *,
+        mode: Literal['specs', 'anchored', 'anchored-machine'] = ...,
+        data: str | Path | None = ...,
+        out_of_sample: bool = ...,
+        jobs: int = ...,
+    ) -> ClaimValidation: ...
 
     def networks(
         self,

@@ -18,6 +18,7 @@ NAMES = (
     "emulate",
     "enough",
     "explain",
+    "explain-row",
     "layouts",
     "learning-rate",
     "model-parallel",
@@ -32,6 +33,7 @@ NAMES = (
     "trace diff",
     "trace report",
     "trace summary",
+    "validate",
     "workloads",
 )
 
@@ -55,9 +57,9 @@ OF_SHELL_ALONE: Mapping[str, str] = {
     "serve": "it is the service",
 }
 """Commands of the shell that are in no other interface, and why."""
-NO_RECORDS = ("calibrate", "plan", "sweep", "validate")
+NO_RECORDS = ("calibrate", "plan", "sweep")
 """Commands of the shell that are written for each interface by hand."""
-IN_OTHERS = ("adaptive-synchrony", "enough")
+IN_OTHERS = ("adaptive-synchrony", "enough", "explain-row")
 """Commands that the shell has as options of others."""
 COMMANDS = tuple(
     sorted(

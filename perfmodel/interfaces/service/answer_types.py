@@ -166,6 +166,14 @@ class PlanAnswer(TypedDict):
     """Where the next page begins; null after the last."""
 
 
+class ExplainedRowsAnswer(TypedDict):
+    """Measured rows of one id, each as it was read."""
+
+    rows: list[dict[str, Any]]
+    """A row for each: its table and source, what it states and what that was read as, what was measured and
+    predicted, the ends of the 80 % interval, and the nearest command; times in seconds."""
+
+
 class ValidateAnswer(TypedDict):
     """Measured runs and what the model says of them."""
 

@@ -78,13 +78,6 @@ def _page(search: SearchResult, limit: int, offset: int) -> dict[str, Any]:
     return {"plans": plans, "next_offset": after if after < len(search) else None}
 
 
-def validate(request: other.ValidateRequest, catalogue: Catalogue) -> bytes:
-    """Answer ``validate``."""
-    from perfmodel.interfaces.api.validate import validate
-
-    return written(validate(request.kind, mode=request.mode, out_of_sample=request.out_of_sample))
-
-
 def options_of(request: Record) -> dict[str, Any]:
     """Return the options that were given, without what the request brought along."""
     given = request.model_fields_set - {"specs", "files"}

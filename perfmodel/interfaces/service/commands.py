@@ -75,15 +75,6 @@ _SUMMARIES = (
         "costly",
         _EXAMPLES["plan"],
     ),
-    Command(
-        "validate",
-        "The model against the measured runs that come with it.",
-        other.ValidateRequest,
-        types.ValidateAnswer,
-        answers.validate,
-        "costly",
-        _EXAMPLES["validate"],
-    ),
 )
 
 
