@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from perfmodel.decide.sweeps import sweep
     from perfmodel.evidence.traces.emulate import Emulator
     from perfmodel.hardware.catalogue.store import Catalogue
-    from perfmodel.interfaces.api.calibrate import calibrate
     from perfmodel.interfaces.api.fleets import fleets
     from perfmodel.interfaces.api.plan import plan
     from perfmodel.interfaces.calls import (
         adaptive_synchrony,
+        calibrate,
         check_quote,
         cite,
         collective,
@@ -112,7 +112,7 @@ _HOMES = {
     "Prediction": "perfmodel.model.prediction",
     "Scenario": "perfmodel.model.options.scenario",
     "adaptive_synchrony": "perfmodel.interfaces.calls",
-    "calibrate": "perfmodel.interfaces.api.calibrate",
+    "calibrate": "perfmodel.interfaces.calls",
     "check_quote": "perfmodel.interfaces.calls",
     "cite": "perfmodel.interfaces.calls",
     "collective": "perfmodel.interfaces.calls",

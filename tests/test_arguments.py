@@ -120,7 +120,7 @@ def test_what_is_no_scenario_is_not_compared(odd):
     [
         (lambda: perfmodel.stragglers(distribution=4), "distribution = 4: expected text"),
         (lambda: perfmodel.collective(ranks=8, size=1e6, link=7), "intra_link = 7: expected text"),
-        (lambda: perfmodel.calibrate(times=["a"]), r"times = \['a'\]: expected the path of a file"),
+        (lambda: perfmodel.calibrate(times=["a"]), r"times = \['a'\]: expected text"),
         (lambda: perfmodel.check_quote("x"), "neither a file nor an example"),
         (lambda: perfmodel.plan(5), "workload = 5: expected text"),
         (lambda: perfmodel.workload(4), "name = 4: expected text"),

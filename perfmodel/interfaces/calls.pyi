@@ -13,6 +13,8 @@ from perfmodel.decide.sensitivity.until import Enough
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.sgd_variants import StragglerPrediction
 from perfmodel.evidence.explained_rows import ExplainedRows
+from perfmodel.evidence.fitting.fit_everything import Fit
+from perfmodel.evidence.fitting.own_file import OwnRuns
 from perfmodel.evidence.recipe_rows import Recipes
 from perfmodel.evidence.spec_quality import Findings
 from perfmodel.evidence.traces.answer import TraceDifference, TraceSummary
@@ -42,6 +44,7 @@ from perfmodel.model.prediction.training.distbelief import Downpour, ModelSpeedu
 from perfmodel.model.prediction.training.learning_rates import LearningRates
 from perfmodel.model.prediction.training.servers import Arrangements
 from perfmodel.model.prediction.training.stragglers import Stragglers
+from perfmodel.model.setting.profile import Profile
 from perfmodel.workloads.listing import NetworkList, NetworkTable
 from typing import Any, Literal, Unpack, overload
 
@@ -81,6 +84,50 @@ def adaptive_synchrony(
     >>> first, *_, last = adaptive_synchrony(workers=16, communication_time="0.5s").choices
     >>> first.k_sync < last.k_sync, first.local_steps > last.local_steps
     (True, True)
+    """
+
+def calibrate(
+        scenario: Scenario | Mapping[str, Any] | None = ...,
+        *,
+        traces: Sequence[str | Path] | str | Path = ...,
+        times: str | Path | None = ...,
+        skip: int = ...,
+        data: str | Path | None = ...,
+        collectives: Sequence[str | Path] | str | Path = ...,
+        refit: bool = ...,
+        jobs: int = ...,
+        specs: Sequence[str | Path] | str | Path = ...,
+        catalogue: Catalogue | None = ...,
+        **options: Unpack[SizedOptions],
+    ) -> Profile | OwnRuns | Fit:
+    """Learn from one's own trace, times, runs or all-reduces, or without any fit to measured runs again.
+
+    A trace or times make a Profile, whose ``write`` makes the file that a scenario's ``profile`` names; runs
+    or all-reduces make OwnRuns, whose ``write`` makes the file that its ``calibration`` names; ``refit``, or
+    nothing, makes a Fit, in about a minute.
+
+    Warns
+    -----
+    UserWarning : what a trace does not say of its job, and what was taken instead
+
+    Parameters
+    ----------
+    scenario : a training job, or its options by name; None is the usual
+    traces : Profiler's file, or a folder of ranks.
+    times : Iteration times of one accelerator in seconds, one a line.
+    skip : [1] Marked steps to leave out first.  [default: 0]
+    data : CSV of measured runs of your own, by which the shipped fit is updated.
+    collectives : Output of nccl-tests on your own machines, which tells of their network; say of which job.
+    refit : Whether everything is fitted again, to the runs of data or else those that come along.
+    jobs : [1] Processes of a fit to measured runs; the result is the same.  [default: 1]
+    specs : Folders of your own hardware specs, over the built-in.
+    catalogue : hardware to choose from; by default what comes with the package
+    options : of a scenario, laid over it; either batch size takes the place of the other
+
+    Raises
+    ------
+    InputError : both traces and times, or either with ``data``; a job without any of them; a file that cannot
+        be read or does not fit the job
     """
 
 def check_quote(

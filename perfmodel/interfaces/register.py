@@ -9,6 +9,7 @@ from perfmodel.interfaces.command import Command
 
 NAMES = (
     "adaptive-synchrony",
+    "calibrate",
     "check-quote",
     "cite",
     "collective",
@@ -57,7 +58,7 @@ OF_SHELL_ALONE: Mapping[str, str] = {
     "serve": "it is the service",
 }
 """Commands of the shell that are in no other interface, and why."""
-NO_RECORDS = ("calibrate", "plan", "sweep")
+NO_RECORDS = ("plan", "sweep")
 """Commands of the shell that are written for each interface by hand."""
 IN_OTHERS = ("adaptive-synchrony", "enough", "explain-row")
 """Commands that the shell has as options of others."""
