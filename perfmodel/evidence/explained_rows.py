@@ -36,7 +36,7 @@ class ExplainedRows(Table):
     @classmethod
     def of_json(cls, table: Mapping[str, Any]) -> ExplainedRows:
         """Return the rows that ``to_json`` has."""
-        return cls(tuple(map(_told, table["rows"])))
+        return cls(tuple(map(_explanation_of, table["rows"])))
 
 
 def explained_rows(row: str, kind: str | None, data: str | None, catalogue: Catalogue) -> ExplainedRows:
@@ -69,7 +69,7 @@ def explained_rows(row: str, kind: str | None, data: str | None, catalogue: Cata
     return ExplainedRows(tuple(result))
 
 
-def _told(row: Mapping[str, Any]) -> Explanation:
+def _explanation_of(row: Mapping[str, Any]) -> Explanation:
     """Return the explanation that ``Explanation.to_dict`` tells of."""
     campaign = CAMPAIGNS[row["kind"]]
     path = campaign.path if row["file"] == campaign.file else Path(row["file"])
