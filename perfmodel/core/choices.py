@@ -1,7 +1,9 @@
 """The words that options of a scenario take, as types, their synonyms, and how large a number may be."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
+from perfmodel.core.errors import refusal
+from perfmodel.core.records.options import OptionInfo
 from perfmodel.core.records.record import Within
 from perfmodel.core.updates import UpdateStrategy
 
@@ -104,3 +106,30 @@ SYNONYMS: dict[str, dict[str, str]] = {
     "recompute": {"full-recomputation": "full"},
 }
 """Other names of values, as frameworks call them; PyTorch's DP is one process, its DDP several."""
+
+MOST_JOBS = 4096
+"""More processes than any machine has cores are a slip."""
+
+
+def jobs_of(given: Any) -> int:
+    """Return a number of processes, which for ``all`` is that of the cores.
+
+    Raises
+    ------
+    InputError : neither ``all`` nor a whole number in its range
+
+    >>> jobs_of("4")
+    4
+    """
+    if given == "all":
+        from perfmodel.core.processes import cores
+
+        return cores()
+    text = str(given)
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= MOST_JOBS):
+        raise refusal("value.jobs", "jobs", given=text, most=MOST_JOBS)
+    return int(text)
+
+
+Jobs = Annotated[Annotated[int, Within(ge=1, le=MOST_JOBS)] | None, OptionInfo(read=jobs_of, form="N|all")]
+"""Of processes that a command starts; None leaves their number to it."""

@@ -39,28 +39,6 @@ def cores() -> int:
     return len(able(0)) if able else os.cpu_count() or 1
 
 
-MOST: Final = 4096
-"""More processes than any machine has cores are a slip."""
-
-
-def jobs_of(given: object) -> int:
-    """Return how many processes are meant: a number, or ``all`` for the cores.
-
-    Raises
-    ------
-    InputError : neither
-
-    >>> jobs_of("2")
-    2
-    """
-    text = str(given)
-    if text == "all":
-        return cores()
-    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= MOST):
-        raise refusal("options.jobs", given=text, most=MOST)
-    return int(text)
-
-
 class Workers:
     """Processes that keep some state, for several rounds of work on it; a context.
 

@@ -95,7 +95,7 @@ def calibrate(
         data: str | Path | None = ...,
         collectives: Sequence[str | Path] | str | Path = ...,
         refit: bool = ...,
-        jobs: int = ...,
+        jobs: int | None = ...,
         specs: Sequence[str | Path] | str | Path = ...,
         catalogue: Catalogue | None = ...,
         **options: Unpack[SizedOptions],
@@ -1031,7 +1031,7 @@ def validate(
         mode: Literal['specs', 'anchored', 'anchored-machine'] = ...,
         data: str | Path | None = ...,
         out_of_sample: bool = ...,
-        jobs: int = ...,
+        jobs: int | None = ...,
         catalogue: Catalogue | None = ...,
     ) -> TrainingValidation:
     """Predict measured runs and compare: signed errors, next to a naive answer's.
@@ -1067,7 +1067,7 @@ def validate(
         mode: Literal['specs', 'anchored', 'anchored-machine'] = ...,
         data: str | Path | None = ...,
         out_of_sample: bool = ...,
-        jobs: int = ...,
+        jobs: int | None = ...,
         catalogue: Catalogue | None = ...,
     ) -> TransformerValidation:
     """Predict measured runs and compare: signed errors, next to a naive answer's.
@@ -1103,7 +1103,7 @@ def validate(
         mode: Literal['specs', 'anchored', 'anchored-machine'] = ...,
         data: str | Path | None = ...,
         out_of_sample: bool = ...,
-        jobs: int = ...,
+        jobs: int | None = ...,
         catalogue: Catalogue | None = ...,
     ) -> CollectiveValidation:
     """Predict measured runs and compare: signed errors, next to a naive answer's.
@@ -1139,7 +1139,7 @@ def validate(
         mode: Literal['specs', 'anchored', 'anchored-machine'] = ...,
         data: str | Path | None = ...,
         out_of_sample: bool = ...,
-        jobs: int = ...,
+        jobs: int | None = ...,
         catalogue: Catalogue | None = ...,
     ) -> MlperfValidation:
     """Predict measured runs and compare: signed errors, next to a naive answer's.
@@ -1175,7 +1175,7 @@ def validate(
         mode: Literal['specs', 'anchored', 'anchored-machine'] = ...,
         data: str | Path | None = ...,
         out_of_sample: bool = ...,
-        jobs: int = ...,
+        jobs: int | None = ...,
         catalogue: Catalogue | None = ...,
     ) -> ClaimValidation:
     """Predict measured runs and compare: signed errors, next to a naive answer's.
@@ -1528,7 +1528,7 @@ class Calls:
         mode: Literal['specs', 'anchored', 'anchored-machine'] = ...,
         data: str | Path | None = ...,
         out_of_sample: bool = ...,
-        jobs: int = ...,
+        jobs: int | None = ...,
     ) -> TrainingValidation: ...
 
     @overload
@@ -1539,7 +1539,7 @@ class Calls:
         mode: Literal['specs', 'anchored', 'anchored-machine'] = ...,
         data: str | Path | None = ...,
         out_of_sample: bool = ...,
-        jobs: int = ...,
+        jobs: int | None = ...,
     ) -> TransformerValidation: ...
 
     @overload
@@ -1550,7 +1550,7 @@ class Calls:
         mode: Literal['specs', 'anchored', 'anchored-machine'] = ...,
         data: str | Path | None = ...,
         out_of_sample: bool = ...,
-        jobs: int = ...,
+        jobs: int | None = ...,
     ) -> CollectiveValidation: ...
 
     @overload
@@ -1561,7 +1561,7 @@ class Calls:
         mode: Literal['specs', 'anchored', 'anchored-machine'] = ...,
         data: str | Path | None = ...,
         out_of_sample: bool = ...,
-        jobs: int = ...,
+        jobs: int | None = ...,
     ) -> MlperfValidation: ...
 
     @overload
@@ -1572,7 +1572,7 @@ class Calls:
         mode: Literal['specs', 'anchored', 'anchored-machine'] = ...,
         data: str | Path | None = ...,
         out_of_sample: bool = ...,
-        jobs: int = ...,
+        jobs: int | None = ...,
     ) -> ClaimValidation: ...
 
     def networks(

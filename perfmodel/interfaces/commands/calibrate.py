@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from perfmodel.core.choices import Jobs
 from perfmodel.core.errors import refusal
 from perfmodel.core.problem import Words
-from perfmodel.core.processes import MOST, jobs_of
 from perfmodel.core.records.options import OptionInfo
 from perfmodel.core.records.record import Within
 from perfmodel.interfaces.command import Command, Context, Writes
@@ -33,7 +33,7 @@ class CalibrateRequest(Scenario):
     data : CSV of measured runs of your own, by which the shipped fit is updated.
     collectives : Output of nccl-tests on your own machines, which tells of their network; say of which job.
     refit : Whether everything is fitted again, to the runs of {data} or else those that come along.
-    jobs : [1] Processes of a fit to measured runs; the result is the same.
+    jobs : [1] Processes of a fit to measured runs; the result is the same.  [default: 1]
     specs : Folders of your own hardware specs, over the built-in.
     """
 
@@ -43,7 +43,7 @@ class CalibrateRequest(Scenario):
     data: Annotated[str | None, OptionInfo(file=True)] = None
     collectives: Annotated[tuple[str, ...], OptionInfo(file=True, commas=True)] = ()
     refit: Annotated[bool, Within(strict=True)] = False
-    jobs: Annotated[int, Within(ge=1, le=MOST), OptionInfo(read=jobs_of, form="N|all")] = 1
+    jobs: Jobs = None
     specs: Annotated[tuple[str, ...], OptionInfo(file=True, shell=False)] = ()
 
     @property
@@ -71,7 +71,7 @@ class Typed(CalibrateRequest):
 
     def request(self) -> "Typed":
         """Return the request; a fit to what comes along replaces the file that comes along."""
-        of_a_fit = ["--check"] if self.check else ["--jobs"] if "jobs" in self.model_fields_set else []
+        of_a_fit = ["--check"] if self.check else ["--jobs"] if self.jobs is not None else []
         if self.of_a_job:
             if of_a_fit:
                 raise refusal("calibrate.of_runs", wrong=Words(of_a_fit[0]))
@@ -138,8 +138,8 @@ def run(request: CalibrateRequest, context: Context) -> "Profile | OwnRuns | Fit
         if request.output == str(FITTED) and catalogue.has_own:
             raise refusal("calibrate.output", value=Words("--specs"))
         if request.check:
-            return fit_everything.compared(data, catalogue, Path(request.output), request.jobs)
-    return fit_everything.fit(data, catalogue, request.jobs)
+            return fit_everything.compared(data, catalogue, Path(request.output), request.jobs or 1)
+    return fit_everything.fit(data, catalogue, request.jobs or 1)
 
 
 def _say(notes: list[str], context: Context) -> None:

@@ -4,8 +4,8 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from perfmodel.core.choices import Jobs
 from perfmodel.core.errors import refusal
-from perfmodel.core.processes import MOST, jobs_of
 from perfmodel.core.records.options import Described, OptionInfo
 from perfmodel.core.records.record import Within
 from perfmodel.interfaces.command import Command, Context, Writes
@@ -43,13 +43,14 @@ class ValidateRequest(Described):
     out_of_sample : Predict each source by a fit to all the others. Of training that takes some 40 s on one
         core, of other kinds up to 5; a service that allows less answers 504.
     jobs : [1] Processes of {out_of_sample}, of training; the answer is the same. A service starts one.
+        [default: 1]
     """
 
     kind: Literal["training", "transformers", "collectives", "mlperf", "claims"] = "training"
     mode: Literal["specs", "anchored", "anchored-machine"] = "specs"
     data: Annotated[str | None, OptionInfo(file=True)] = None
     out_of_sample: Annotated[bool, Within(strict=True), OptionInfo(denied=False)] = False
-    jobs: Annotated[int, Within(ge=1, le=MOST), OptionInfo(read=jobs_of, form="N|all")] = 1
+    jobs: Jobs = None
 
 
 class LeaveOutRequest(Described):
@@ -102,7 +103,10 @@ class Typed(ValidateRequest):
         if self.leave_out or self.learning_curve:
             self._alone("validate.leave_out_rows", "data", "kind", "mode", "by", "out_of_sample", *_FILES)
             return LeaveOutRequest.model_construct(
-                tests=self.leave_out, learning_curve=self.learning_curve, jobs=self.jobs, write=self.write
+                tests=self.leave_out,
+                learning_curve=self.learning_curve,
+                jobs=self.jobs or 1,
+                write=self.write,
             )
         if self.write is not None:
             raise refusal("validate.write")
@@ -118,7 +122,7 @@ class Typed(ValidateRequest):
         if self.plots and self.report is None:
             raise refusal("validate.plots")
         fits = self.kind == "training" and (self.out_of_sample or self.report is not None)
-        if "jobs" in self.model_fields_set and not fits:
+        if self.jobs is not None and not fits:
             raise refusal("validate.jobs")
         return self
 
@@ -165,7 +169,7 @@ def run(request: ValidateRequest, context: Context) -> Any:
         raise refusal("validate.claims_data", "kind", "data")
     if request.data is not None:
         attached(request.data)  # a service reads none but those that came with the request
-    jobs = 1 if is_request() else request.jobs
+    jobs = 1 if is_request() or request.jobs is None else request.jobs
     catalogue = context.catalogue
     if isinstance(request, Typed) and request.report is not None:
         from perfmodel.evidence.validation import reported
