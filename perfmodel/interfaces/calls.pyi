@@ -86,29 +86,24 @@ def adaptive_synchrony(
     (True, True)
     """
 
+@overload
 def calibrate(
         scenario: Scenario | Mapping[str, Any] | None = ...,
         *,
-        traces: Sequence[str | Path] | str | Path = ...,
-        times: str | Path | None = ...,
+        traces: Sequence[str | Path] | str | Path,
         skip: int = ...,
         data: str | Path | None = ...,
         collectives: Sequence[str | Path] | str | Path = ...,
-        refit: bool = ...,
         jobs: int | None = ...,
         specs: Sequence[str | Path] | str | Path = ...,
         catalogue: Catalogue | None = ...,
         **options: Unpack[SizedOptions],
-    ) -> Profile | OwnRuns | Fit:
+    ) -> Profile:
     """Learn from one's own trace, times, runs or all-reduces, or without any fit to measured runs again.
 
     A trace or times make a Profile, whose ``write`` makes the file that a scenario's ``profile`` names; runs
     or all-reduces make OwnRuns, whose ``write`` makes the file that its ``calibration`` names; ``refit``, or
     nothing, makes a Fit, in about a minute.
-
-    Warns
-    -----
-    UserWarning : what a trace does not say of its job, and what was taken instead
 
     Parameters
     ----------
@@ -128,7 +123,55 @@ def calibrate(
     ------
     InputError : both traces and times, or either with ``data``; a job without any of them; a file that cannot
         be read or does not fit the job
+
+    Warns
+    -----
+    UserWarning : what a trace does not say of its job, and what was taken instead
     """
+
+@overload
+def calibrate(
+        scenario: Scenario | Mapping[str, Any] | None = ...,
+        *,
+        times: str | Path,
+        skip: int = ...,
+        data: str | Path | None = ...,
+        collectives: Sequence[str | Path] | str | Path = ...,
+        jobs: int | None = ...,
+        specs: Sequence[str | Path] | str | Path = ...,
+        catalogue: Catalogue | None = ...,
+        **options: Unpack[SizedOptions],
+    ) -> Profile:
+    ...
+
+@overload
+def calibrate(
+        scenario: Scenario | Mapping[str, Any] | None = ...,
+        *,
+        skip: int = ...,
+        data: str | Path | None = ...,
+        collectives: Sequence[str | Path] | str | Path = ...,
+        refit: Literal[True],
+        jobs: int | None = ...,
+        specs: Sequence[str | Path] | str | Path = ...,
+        catalogue: Catalogue | None = ...,
+        **options: Unpack[SizedOptions],
+    ) -> Fit:
+    ...
+
+@overload
+def calibrate(
+        scenario: Scenario | Mapping[str, Any] | None = ...,
+        *,
+        skip: int = ...,
+        data: str | Path | None = ...,
+        collectives: Sequence[str | Path] | str | Path = ...,
+        jobs: int | None = ...,
+        specs: Sequence[str | Path] | str | Path = ...,
+        catalogue: Catalogue | None = ...,
+        **options: Unpack[SizedOptions],
+    ) -> OwnRuns | Fit:
+    ...
 
 def check_quote(
         quote: AnyQuote | None = ...,
@@ -277,46 +320,7 @@ def collective(
         link: str | None = ...,
         catalogue: Catalogue | None = ...,
     ) -> Collectives:
-    """Return the time of one collective on its own, its algorithm, and how close that is to the bound.
-
-    Parameters
-    ----------
-    name : What ranks do.  [default: all-reduce]
-    ranks : [1] Ranks in the collective.
-    size : [B] Buffer on one rank: 100MB; of a list, or in a shell 1KB..1GB, a table.
-    algorithm : auto (as NCCL chooses), best (the cheapest by our formulas), or a name: ring, tree, ...  [default: auto]
-    accelerator : What each rank is, e.g. h100-sxm5-80gb.  [default: that of the node]
-    node : Machine the ranks lie on, with its links and adapters, e.g. dgx-1v.  [default: the accelerator's usual one]
-    intra_link : Link between the ranks of a node, e.g. nvlink3-nvswitch.  [default: that of the machine]
-    inter_link : Link between nodes, e.g. ib-hdr-200g.  [default: that of the machine]
-    nodes : [1] Nodes.  [default: as the machine holds the ranks, else 1; with a link between nodes up to 8 on each]
-    nics : [1] Network adapters per node.  [default: those of the machine, else 1]
-    connections : [1] TCP connections between two nodes.  [default: NCCL's 16]
-    network_cap : Whether the network limit of a rented machine holds, over its own link or another.
-    rack_nodes : [1] Nodes under one switch, with oversubscription or algorithm multi-ring.
-    oversubscription : [1] Bandwidth into a rack over bandwidth out of it, e.g. 4.
-    placement : How the job's ring lies on the racks.
-    torus_dimensions : Ranks in a row x ranks in a column of the torus, e.g. 4x8, with algorithm torus.  [default: a node a row, or the most square]
-    gpus : Another name of ranks.
-    link : Another name of intra_link.
-    catalogue : hardware to choose from; by default what comes with the package
-
-    Raises
-    ------
-    InputError : an unknown name, a size from none to 1 PB, ranks that do not spread evenly, no link
-
-    Examples
-    --------
-    Eight ranks send 2 x 7/8 of the buffer each:
-
-    >>> from perfmodel import collective
-    >>> collective("all-reduce", ranks=8, size="100MB", link="nvlink3-nvswitch").bytes_per_rank
-    175000000.0
-    >>> [row.algorithm for row in collective(ranks=16, size=["1KB", "1GB"], node="dgx-a100").rows]
-    ['tree', 'ring']
-    >>> collective(ranks=16, size="1GB", accelerator="a100-sxm4-40gb").warnings[0]
-    'taken: --node dgx-a100-40gb, the usual machine of a100-sxm4-40gb'
-    """
+    ...
 
 def compare(
         *scenarios: Job,
@@ -932,36 +936,7 @@ def stragglers(
         server_time: float | str = ...,
         gpus: int | None = ...,
     ) -> Stragglers:
-    """Return the time per update and per gradient, and the staleness, of variants of distributed SGD.
-
-    Parameters
-    ----------
-    variant : Of SGD; all for a table.  [default: all]
-    workers : [1] Workers, backup ones included.  [default: 16]
-    distribution : Of one worker's time per gradient; or as name:key=value,...  [default: shifted-exponential]
-    params : Parameters of the distribution by name, besides those in its text.
-    communication_time : [s] After the barrier, common to all.  [default: 0]
-    k : [1] Gradients that an update waits for: k-sync, k-async, k-batch-sync, k-batch-async.  [default: half the workers]
-    backups : [1] Workers whose gradients an update does without: backup.  [default: 1]
-    local_steps : [1] Steps between two averages, of local-sgd, or visits to the centre, of elastic.  [default: 10]
-    server_time : [s] A server's time for one push and pull: async, k-batch-async, elastic.  [default: 0]
-    gpus : Another name of workers.
-
-    Raises
-    ------
-    InputError : an unknown variant, law or parameter, k out of its range, an option the variant does not take
-
-    Examples
-    --------
-    Shifted exponential times, the first 6 of 8: 1 + (1/8 + ... + 1/3) / 2.
-
-    >>> from perfmodel import stragglers
-    >>> answer = stragglers("k-sync", workers=8, k=6, distribution="shifted-exponential:shift=1,rate=2")
-    >>> round(answer.update_time, 9)
-    1.608928571
-    >>> [row.variant for row in stragglers(workers=8).rows][:3]
-    ['sync', 'k-sync', 'k-batch-sync']
-    """
+    ...
 
 def trace_diff(
         measured: AnyTraces,
@@ -1070,31 +1045,7 @@ def validate(
         jobs: int | None = ...,
         catalogue: Catalogue | None = ...,
     ) -> TransformerValidation:
-    """Predict measured runs and compare: signed errors, next to a naive answer's.
-
-    Collectives and claims have no anchor; claims, of which nothing is learned, take no data; neither they nor
-    mlperf are predicted out of sample.
-
-    Parameters
-    ----------
-    kind : What was measured; transformers under any parallelism; mlperf is time to train, claims are figures others published.  [default: training]
-    mode : Predict from specs alone, or from the measured iteration of one accelerator, of transformers of another run; training on several machines also from that of one of them.  [default: specs]
-    data : CSV of measured runs; of training also a file that calibrate learns from.  [default: those that come along]
-    out_of_sample : Predict each source by a fit to all the others. Of training that takes some 40 s on one core, of other kinds up to 5; a service that allows less answers 504.
-    jobs : [1] Processes of out_of_sample, of training; the answer is the same. A service starts one.  [default: 1]
-    catalogue : hardware to choose from; by default what comes with the package
-
-    Raises
-    ------
-    InputError : an unknown kind or mode; a file that cannot be read
-
-    Examples
-    --------
-    >>> from perfmodel import validate
-    >>> found = validate("collectives")
-    >>> found.errors.median_absolute_error < found.naive.median_absolute_error
-    True
-    """
+    ...
 
 @overload
 def validate(
@@ -1106,31 +1057,7 @@ def validate(
         jobs: int | None = ...,
         catalogue: Catalogue | None = ...,
     ) -> CollectiveValidation:
-    """Predict measured runs and compare: signed errors, next to a naive answer's.
-
-    Collectives and claims have no anchor; claims, of which nothing is learned, take no data; neither they nor
-    mlperf are predicted out of sample.
-
-    Parameters
-    ----------
-    kind : What was measured; transformers under any parallelism; mlperf is time to train, claims are figures others published.  [default: training]
-    mode : Predict from specs alone, or from the measured iteration of one accelerator, of transformers of another run; training on several machines also from that of one of them.  [default: specs]
-    data : CSV of measured runs; of training also a file that calibrate learns from.  [default: those that come along]
-    out_of_sample : Predict each source by a fit to all the others. Of training that takes some 40 s on one core, of other kinds up to 5; a service that allows less answers 504.
-    jobs : [1] Processes of out_of_sample, of training; the answer is the same. A service starts one.  [default: 1]
-    catalogue : hardware to choose from; by default what comes with the package
-
-    Raises
-    ------
-    InputError : an unknown kind or mode; a file that cannot be read
-
-    Examples
-    --------
-    >>> from perfmodel import validate
-    >>> found = validate("collectives")
-    >>> found.errors.median_absolute_error < found.naive.median_absolute_error
-    True
-    """
+    ...
 
 @overload
 def validate(
@@ -1142,31 +1069,7 @@ def validate(
         jobs: int | None = ...,
         catalogue: Catalogue | None = ...,
     ) -> MlperfValidation:
-    """Predict measured runs and compare: signed errors, next to a naive answer's.
-
-    Collectives and claims have no anchor; claims, of which nothing is learned, take no data; neither they nor
-    mlperf are predicted out of sample.
-
-    Parameters
-    ----------
-    kind : What was measured; transformers under any parallelism; mlperf is time to train, claims are figures others published.  [default: training]
-    mode : Predict from specs alone, or from the measured iteration of one accelerator, of transformers of another run; training on several machines also from that of one of them.  [default: specs]
-    data : CSV of measured runs; of training also a file that calibrate learns from.  [default: those that come along]
-    out_of_sample : Predict each source by a fit to all the others. Of training that takes some 40 s on one core, of other kinds up to 5; a service that allows less answers 504.
-    jobs : [1] Processes of out_of_sample, of training; the answer is the same. A service starts one.  [default: 1]
-    catalogue : hardware to choose from; by default what comes with the package
-
-    Raises
-    ------
-    InputError : an unknown kind or mode; a file that cannot be read
-
-    Examples
-    --------
-    >>> from perfmodel import validate
-    >>> found = validate("collectives")
-    >>> found.errors.median_absolute_error < found.naive.median_absolute_error
-    True
-    """
+    ...
 
 @overload
 def validate(
@@ -1178,31 +1081,7 @@ def validate(
         jobs: int | None = ...,
         catalogue: Catalogue | None = ...,
     ) -> ClaimValidation:
-    """Predict measured runs and compare: signed errors, next to a naive answer's.
-
-    Collectives and claims have no anchor; claims, of which nothing is learned, take no data; neither they nor
-    mlperf are predicted out of sample.
-
-    Parameters
-    ----------
-    kind : What was measured; transformers under any parallelism; mlperf is time to train, claims are figures others published.  [default: training]
-    mode : Predict from specs alone, or from the measured iteration of one accelerator, of transformers of another run; training on several machines also from that of one of them.  [default: specs]
-    data : CSV of measured runs; of training also a file that calibrate learns from.  [default: those that come along]
-    out_of_sample : Predict each source by a fit to all the others. Of training that takes some 40 s on one core, of other kinds up to 5; a service that allows less answers 504.
-    jobs : [1] Processes of out_of_sample, of training; the answer is the same. A service starts one.  [default: 1]
-    catalogue : hardware to choose from; by default what comes with the package
-
-    Raises
-    ------
-    InputError : an unknown kind or mode; a file that cannot be read
-
-    Examples
-    --------
-    >>> from perfmodel import validate
-    >>> found = validate("collectives")
-    >>> found.errors.median_absolute_error < found.naive.median_absolute_error
-    True
-    """
+    ...
 
 def networks(
         word: str | None = ...,

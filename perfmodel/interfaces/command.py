@@ -83,6 +83,8 @@ class Command:
     several: str = ""
     """Field on which it hangs which answer there is: that of a list, or of ``all``, is the second of two; of
     other words each has its own, in their order."""
+    given: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Fields that, where they are given, say which answer there is: its place among them; of none, ``""``."""
     json: tuple[str, ...] = ()
     """Types of the answer's JSON, as ``module:name``, where those are not the types of the answer."""
     read: Callable[[Any, Any], Any] | None = None

@@ -94,14 +94,14 @@ def run(request: CalibrateRequest, context: Context) -> "Profile | OwnRuns | Fit
     or all-reduces make OwnRuns, whose ``write`` makes the file that its ``calibration`` names; ``refit``, or
     nothing, makes a Fit, in about a minute.
 
-    Warns
-    -----
-    UserWarning : what a trace does not say of its job, and what was taken instead
-
     Raises
     ------
     InputError : both traces and times, or either with ``data``; a job without any of them; a file that cannot
         be read or does not fit the job
+
+    Warns
+    -----
+    UserWarning : what a trace does not say of its job, and what was taken instead
     """
     from perfmodel.evidence.fitting import fit_everything, own_file
     from perfmodel.evidence.traces.calibrate import of_traces, profile_of_times
@@ -217,6 +217,7 @@ COMMAND = Command(
         "perfmodel.evidence.fitting.own_file:OwnRuns",
         "perfmodel.evidence.fitting.fit_everything:Fit",
     ),
+    given={"traces": (0,), "times": (0,), "refit": (2,), "": (1, 2)},
     run=run,
     text=text,
     forms={"json": JSON._replace(words="Print what was learned as JSON.")},
